@@ -1,0 +1,2 @@
+// @ts-types="./mod.d.ts"
+export * from "npm:deno-std@1.4.0/jsonc/mod.js";
