@@ -1,2 +1,7 @@
-/** Placeholder. @module */
-export {};
+/**
+ * Tools and hooks from directories with a `plugin.toml`: off by default, trusted by content, run in a sandbox.
+ *
+ * @module
+ */
+
+export * from "./tool.ts";
