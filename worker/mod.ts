@@ -1,2 +1,7 @@
-/** Placeholder. @module */
-export {};
+/**
+ * One agent session behind a socket.
+ *
+ * @module
+ */
+export * from "./frame.ts";
+export * from "./agents/driver.ts";
