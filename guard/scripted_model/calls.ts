@@ -1,0 +1,164 @@
+/**
+ * Neutral calls (`do: "write"`) as calls of the tools an agent offers.
+ *
+ * @module
+ */
+import type { JsonObject } from "./_json.ts";
+import type { AnswerCall, ModelRequest, OfferedTool } from "./request.ts";
+import type { ScriptCall } from "./script.ts";
+
+/** A neutral call for which the agent offers no tool. */
+export class NoSuchToolError extends Error {
+  /** Name of the error. */
+  override name = "NoSuchToolError";
+}
+
+type Arguments = JsonObject | string;
+type Form = (call: ScriptCall, tool: OfferedTool) => Arguments;
+
+/** Fills the first name out of several spellings that the tool's schema lists. */
+function put(
+  tool: OfferedTool,
+  values: ReadonlyArray<readonly [names: readonly string[], value: unknown]>,
+): JsonObject {
+  return Object.fromEntries(values.flatMap(([names, value]) => {
+    const name = names.find((name) => tool.parameters.includes(name));
+    return name === undefined ? [] : [[name, value]];
+  }));
+}
+
+function patch(call: ScriptCall, tool: OfferedTool): Arguments {
+  const lines = (call.content ?? "").replace(/\n$/, "").split("\n").map((
+    line,
+  ) => `+${line}`);
+  const text = [
+    "*** Begin Patch",
+    `*** Add File: ${call.path}`,
+    ...lines,
+    "*** End Patch",
+    "",
+  ].join("\n");
+  return tool.kind === "custom"
+    ? text
+    : put(tool, [[["patchText", "input", "patch"], text]]);
+}
+
+function shell(call: ScriptCall, tool: OfferedTool): JsonObject {
+  const wantsList = tool.name === "shell";
+  return {
+    ...put(tool, [[["cmd"], call.command]]),
+    ...put(tool, [[
+      ["command"],
+      wantsList ? ["bash", "-lc", call.command] : call.command,
+    ]]),
+    ...put(tool, [[["description"], "Run a command"]]),
+  };
+}
+
+function subagent(call: ScriptCall, tool: OfferedTool): JsonObject {
+  return put(tool, [
+    [["prompt", "message"], call.prompt],
+    [["description"], "Do a part of the work"],
+    [["task_name"], "part"],
+    [["subagent_type"], tool.name === "task" ? "general" : "general-purpose"],
+  ]);
+}
+
+/** For each verb the tool names that do it, best first. */
+const VERBS: Readonly<Record<string, Readonly<Record<string, Form>>>> = {
+  write: {
+    Write: (call) => ({ file_path: call.path, content: call.content }),
+    write: (call) => ({ filePath: call.path, content: call.content }),
+    write_file: (call) => ({ file_path: call.path, content: call.content }),
+    apply_patch: patch,
+  },
+  read: {
+    Read: (call) => ({ file_path: call.path }),
+    read: (call) => ({ filePath: call.path }),
+    read_file: (call) => ({ file_path: call.path }),
+  },
+  shell: {
+    Bash: shell,
+    bash: shell,
+    exec_command: shell,
+    shell_command: shell,
+    shell: shell,
+    run_shell_command: shell,
+  },
+  subagent: {
+    Agent: subagent,
+    Task: subagent,
+    task: subagent,
+    spawn_agent: subagent,
+  },
+};
+
+function offered(request: ModelRequest): string {
+  return request.tools.map((tool) =>
+    tool.namespace ? `${tool.namespace}/${tool.name}` : tool.name
+  ).join(", ") || "none";
+}
+
+function find(
+  call: ScriptCall,
+  request: ModelRequest,
+): { tool: OfferedTool; input: Arguments } {
+  if (call.do === "tool") {
+    const name = call.name ?? "";
+    const tool = request.tools.find((tool) => tool.name === name) ??
+      request.tools.find((tool) => tool.name.endsWith(`_${name}`));
+    if (tool) return { tool, input: call.input ?? {} };
+    throw new NoSuchToolError(
+      `no tool on offer is or ends with "${name}": on offer are ${
+        offered(request)
+      }`,
+    );
+  }
+  for (const [name, form] of Object.entries(VERBS[call.do ?? ""] ?? {})) {
+    const tool = request.tools.find((tool) => tool.name === name);
+    if (tool) return { tool, input: form(call, tool) };
+  }
+  throw new NoSuchToolError(
+    `no tool on offer can do "${call.do}": on offer are ${offered(request)}`,
+  );
+}
+
+/**
+ * Turns a call of the script into the call the agent gets.
+ *
+ * @param call of the script
+ * @param request whose tools count
+ * @param id of the call, unless the script says one
+ * @returns the call
+ * @throws {NoSuchToolError} when a neutral call finds no tool; an exact name is always sent
+ */
+export function resolveCall(
+  call: ScriptCall,
+  request: ModelRequest,
+  id: string,
+): AnswerCall {
+  if (call.tool !== undefined) {
+    const known = request.tools.find((tool) =>
+      tool.name === call.tool &&
+      (call.namespace === undefined || tool.namespace === call.namespace)
+    );
+    const namespace = call.namespace ?? known?.namespace;
+    return {
+      id: call.id ?? id,
+      name: call.tool,
+      ...(namespace === undefined ? {} : { namespace }),
+      kind: known?.kind ?? "function",
+      arguments: typeof call.input === "string"
+        ? call.input
+        : JSON.stringify(call.input ?? {}),
+    };
+  }
+  const { tool, input } = find(call, request);
+  return {
+    id: call.id ?? id,
+    name: tool.name,
+    ...(tool.namespace === undefined ? {} : { namespace: tool.namespace }),
+    kind: tool.kind,
+    arguments: typeof input === "string" ? input : JSON.stringify(input),
+  };
+}

@@ -1,0 +1,448 @@
+/**
+ * The server that plays a script.
+ *
+ * @module
+ */
+import { NoSuchToolError, resolveCall } from "./calls.ts";
+import { chat } from "./chat.ts";
+import { countTokens, messages } from "./messages.ts";
+import { ScriptPlayer, type Turn } from "./player.ts";
+import type {
+  Answer,
+  AnswerCall,
+  ModelEvent,
+  ModelRequest,
+  Protocol,
+  ToolResult,
+} from "./request.ts";
+import { responses } from "./responses.ts";
+import {
+  type ModelScript,
+  parseScript,
+  type ParseScriptOptions,
+  type ScriptStep,
+} from "./script.ts";
+
+/** Options of {@linkcode startScriptedModel}. */
+export interface ScriptedModelOptions extends ParseScriptOptions {
+  /** Port on 127.0.0.1. Default 0: any free one. */
+  readonly port?: number;
+  /** Called for each request as it is recorded. */
+  readonly onRequest?: (request: RecordedRequest) => void;
+}
+
+/** One request as the server saw it. */
+export interface RecordedRequest {
+  /** Number from 0, in order of arrival. */
+  readonly number: number;
+  /** Path and query. */
+  readonly path: string;
+  /** Headers without the values of `authorization` and `x-api-key`. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The request in the script's terms. */
+  readonly request: ModelRequest;
+  /** Name of the conversation it was counted to; `"side"` for requests without tools. */
+  readonly conversation: string;
+  /** Index of the step it got; −1 when it got none. */
+  readonly step: number;
+  /** The whole body. */
+  readonly body: unknown;
+}
+
+const ENDPOINTS: Readonly<Record<string, Protocol>> = {
+  "/messages": messages,
+  "/responses": responses,
+  "/chat/completions": chat,
+};
+
+/** Requests larger than this are refused. */
+const MAX_BODY = 256 * 1024 * 1024;
+
+function piecesOf(text: string, wanted: number | undefined): string[] {
+  if (text === "") return [];
+  const count = wanted ??
+    Math.max(
+      Math.ceil(text.length / 16384),
+      Math.min(4, Math.ceil(text.length / 8)),
+    );
+  const size = Math.ceil(text.length / Math.max(1, count));
+  const pieces: string[] = [];
+  for (let at = 0; at < text.length;) {
+    let end = Math.min(text.length, at + size);
+    const code = text.charCodeAt(end - 1);
+    if (code >= 0xd800 && code <= 0xdbff && end < text.length) end++;
+    pieces.push(text.slice(at, end));
+    at = end;
+  }
+  return pieces;
+}
+
+/** A running scripted model. Made by {@linkcode startScriptedModel}. */
+export class ScriptedModel implements AsyncDisposable {
+  readonly #player: ScriptPlayer;
+  readonly #server: Deno.HttpServer<Deno.NetAddr>;
+  readonly #stop = new AbortController();
+  readonly #requests: RecordedRequest[] = [];
+  readonly #problems: string[] = [];
+  readonly #gates = new Map<string, PromiseWithResolvers<void>>();
+  readonly #waiting = new Set<{ met(): boolean; resolve(): void }>();
+  readonly #onRequest: ((request: RecordedRequest) => void) | undefined;
+
+  /** Use {@linkcode startScriptedModel}. */
+  constructor(script: ModelScript, options: ScriptedModelOptions = {}) {
+    this.#player = new ScriptPlayer(script);
+    this.#onRequest = options.onRequest;
+    this.#server = Deno.serve({
+      hostname: "127.0.0.1",
+      port: options.port ?? 0,
+      signal: this.#stop.signal,
+      onListen: () => {},
+    }, (request) => this.#handle(request));
+  }
+
+  /** Where it listens, for example `http://127.0.0.1:40123`. */
+  get origin(): string {
+    return `http://127.0.0.1:${this.#server.addr.port}`;
+  }
+
+  /** Every request so far that asked for an answer. */
+  get requests(): readonly RecordedRequest[] {
+    return this.#requests;
+  }
+
+  /** What went wrong: calls no offered tool can do, requests to unknown paths or with bad bodies. */
+  get problems(): readonly string[] {
+    return this.#problems;
+  }
+
+  /**
+   * Every tool result the agent sent back, each call once, in order of first sight.
+   *
+   * @returns the results
+   */
+  results(): ToolResult[] {
+    const seen = new Map<string, ToolResult>();
+    for (const { request } of this.#requests) {
+      for (const result of request.results) {
+        if (!seen.has(result.callId)) seen.set(result.callId, result);
+      }
+    }
+    return [...seen.values()];
+  }
+
+  /**
+   * The result of one call.
+   *
+   * @param callId as the script says it, or `call_<conversation>_<step>_<number>`
+   * @returns the result, or `undefined` when the agent has not sent it back
+   */
+  result(callId: string): ToolResult | undefined {
+    return this.results().find((result) => result.callId === callId);
+  }
+
+  /**
+   * Waits until a conversation has been asked for a number of its steps.
+   *
+   * @param steps how many
+   * @param conversation which one; default the main one
+   * @throws {RangeError} for an unknown conversation
+   */
+  async reached(steps: number, conversation = "main"): Promise<void> {
+    if (this.#player.progress(conversation) === undefined) {
+      throw new RangeError(
+        `Cannot wait for conversation "${conversation}": the script has none of that name`,
+      );
+    }
+    await this.until(() => (this.#player.progress(conversation) ?? 0) >= steps);
+  }
+
+  /**
+   * Waits until something holds; it is looked at again after each request.
+   *
+   * @param met what is to hold
+   */
+  async until(met: () => boolean): Promise<void> {
+    if (met()) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.add({ met, resolve });
+    await promise;
+  }
+
+  /**
+   * Lets the step with that `hold` be answered, now or when it is reached.
+   *
+   * @param hold name the step gives
+   */
+  release(hold: string): void {
+    this.#gate(hold).resolve();
+  }
+
+  /**
+   * Steps no agent asked for.
+   *
+   * @returns one line for each conversation that has steps left
+   */
+  unreached(): string[] {
+    return this.#player.unreached();
+  }
+
+  /**
+   * Checks that the script was played to its end without problems.
+   *
+   * @throws {Error} with one line that names the first step never reached, or the first problem
+   */
+  assertFinished(): void {
+    const found = [...this.#problems, ...this.unreached()];
+    if (found.length > 0) {
+      throw new Error(
+        `The script did not finish after ${this.#requests.length} requests: ${
+          found.join("; ")
+        }`,
+      );
+    }
+  }
+
+  /** Stops the server and cuts what is still open. */
+  async close(): Promise<void> {
+    for (const gate of this.#gates.values()) gate.resolve();
+    this.#stop.abort();
+    await this.#server.finished;
+  }
+
+  /** Same as {@linkcode ScriptedModel.close}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #gate(name: string): PromiseWithResolvers<void> {
+    const known = this.#gates.get(name);
+    if (known) return known;
+    const gate = Promise.withResolvers<void>();
+    this.#gates.set(name, gate);
+    return gate;
+  }
+
+  async #handle(request: Request): Promise<Response> {
+    const url = new URL(request.url);
+    const path = url.pathname.replace(/^\/v1(?=\/)/, "");
+    if (request.method === "HEAD" || path === "/") {
+      return new Response(null, { status: 200 });
+    }
+    if (request.method === "GET" && path === "/models") {
+      return Response.json({ object: "list", data: [], models: [] });
+    }
+    const counting = path === "/messages/count_tokens";
+    const protocol = counting ? messages : ENDPOINTS[path];
+    if (!protocol || request.method !== "POST") {
+      await request.body?.cancel();
+      this.#problems.push(
+        `no such endpoint: ${request.method} ${url.pathname}`,
+      );
+      return Response.json({
+        error: { message: `scripted model: no such endpoint: ${url.pathname}` },
+      }, { status: 404 });
+    }
+    let body: unknown;
+    try {
+      if (Number(request.headers.get("content-length") ?? 0) > MAX_BODY) {
+        throw new RangeError("body too large");
+      }
+      body = await request.json();
+    } catch (error) {
+      const message = `request body of ${url.pathname} cannot be read: ${
+        error instanceof Error ? error.message : error
+      }`;
+      this.#problems.push(message);
+      return Response.json(protocol.error(400, message), { status: 400 });
+    }
+    if (counting) return Response.json(countTokens(body));
+    return await this.#answer(protocol, url, request.headers, body);
+  }
+
+  async #answer(
+    protocol: Protocol,
+    url: URL,
+    headers: Headers,
+    body: unknown,
+  ): Promise<Response> {
+    const asked = protocol.read(body);
+    const turn = this.#player.next(asked);
+    const number = this.#requests.length;
+    const record: RecordedRequest = {
+      number,
+      path: url.pathname + url.search,
+      headers: shownHeaders(headers),
+      request: asked,
+      conversation: turn.conversation,
+      step: turn.index,
+      body,
+    };
+    this.#requests.push(record);
+    this.#onRequest?.(record);
+    for (const waiter of this.#waiting) {
+      if (!waiter.met()) continue;
+      this.#waiting.delete(waiter);
+      waiter.resolve();
+    }
+    const { step } = turn;
+    if (step.hold !== undefined) await this.#gate(step.hold).promise;
+    if (step.delayMs) await pause(step.delayMs, this.#stop.signal);
+    if (step.error && !step.error.inStream) return errorAnswer(protocol, step);
+    let answer: Answer;
+    try {
+      answer = makeAnswer(turn, asked, number);
+    } catch (error) {
+      if (!(error instanceof NoSuchToolError)) throw error;
+      const message = `conversation "${turn.conversation}", step ${
+        turn.index + 1
+      }: ${error.message}`;
+      this.#problems.push(message);
+      return Response.json(protocol.error(400, `scripted model: ${message}`), {
+        status: 400,
+      });
+    }
+    if (!asked.stream && !step.cut) {
+      return Response.json(protocol.whole(answer));
+    }
+    return new Response(
+      streamOf(eventsOf(protocol, answer, step), step, this.#stop.signal),
+      {
+        headers: {
+          "content-type": "text/event-stream",
+          "cache-control": "no-store",
+        },
+      },
+    );
+  }
+}
+
+function shownHeaders(headers: Headers): Record<string, string> {
+  return Object.fromEntries(
+    [...headers].map((
+      [name, value],
+    ) => [name, /^(authorization|x-api-key|cookie)$/.test(name) ? "…" : value]),
+  );
+}
+
+function makeAnswer(turn: Turn, request: ModelRequest, number: number): Answer {
+  const { step } = turn;
+  const label = turn.conversation.replace(/\W+/g, "-").slice(0, 30);
+  const calls: AnswerCall[] = (step.calls ?? []).map((call, index) =>
+    resolveCall(call, request, `call_${label}_${turn.index}_${index}`)
+  );
+  const text = step.text ?? "";
+  return {
+    id: `scripted${number}`,
+    model: request.model || "scripted",
+    thinking: step.thinking ?? "",
+    text: piecesOf(text, step.chunks),
+    calls,
+    stop: step.stop ?? (calls.length > 0 ? "tool_use" : "end_turn"),
+    usage: {
+      input: step.usage?.input ?? 10,
+      output: step.usage?.output ?? Math.max(1, Math.ceil(text.length / 4)),
+    },
+  };
+}
+
+function messageOf(step: ScriptStep): string {
+  return step.error?.message ?? `scripted error ${step.error?.status}`;
+}
+
+function errorAnswer(protocol: Protocol, step: ScriptStep): Response {
+  const status = step.error?.status ?? 500;
+  const headers = new Headers();
+  if (step.error?.retryAfter !== undefined) {
+    headers.set("retry-after", String(step.error.retryAfter));
+  }
+  return Response.json(protocol.error(status, messageOf(step)), {
+    status,
+    headers,
+  });
+}
+
+/** The events of an answer; an error inside the stream comes after the first half. */
+function* eventsOf(
+  protocol: Protocol,
+  answer: Answer,
+  step: ScriptStep,
+): Generator<string> {
+  const all = [...protocol.events(answer)];
+  const end = step.cut || step.error
+    ? Math.max(1, Math.floor(all.length / 2))
+    : all.length;
+  for (const event of all.slice(0, end)) yield lineOf(event);
+  if (step.error) {
+    yield lineOf(protocol.errorEvent(step.error.status, messageOf(step)));
+  } else if (!step.cut && protocol.terminator !== undefined) {
+    yield `data: ${protocol.terminator}\n\n`;
+  }
+}
+
+function lineOf(event: ModelEvent): string {
+  return `${event.event === undefined ? "" : `event: ${event.event}\n`}data: ${
+    JSON.stringify(event.data)
+  }\n\n`;
+}
+
+function streamOf(
+  lines: Generator<string>,
+  step: ScriptStep,
+  signal: AbortSignal,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    async pull(controller) {
+      const { value, done } = lines.next();
+      if (done) {
+        return step.cut
+          ? controller.error(new Error("cut by the script"))
+          : controller.close();
+      }
+      if (step.chunkDelayMs) await pause(step.chunkDelayMs, signal);
+      controller.enqueue(encoder.encode(value));
+    },
+  });
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    function done(): void {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    }
+    signal.addEventListener("abort", done, { once: true });
+    if (signal.aborted) done();
+  });
+}
+
+/**
+ * Starts a server on loopback that plays a script.
+ *
+ * Needs `--allow-net=127.0.0.1`.
+ *
+ * @param script JSON text or the parsed value, see {@linkcode ModelScript}
+ * @param options port, variables of the script, an observer
+ * @returns the running server
+ * @throws {SyntaxError} when the script is not one
+ * @throws {Deno.errors.AddrInUse} when the port is taken
+ */
+export function startScriptedModel(
+  script: string | ModelScript,
+  options: ScriptedModelOptions = {},
+): Promise<ScriptedModel> {
+  return new Promise((resolve) => {
+    const parsed = parseScript(script, options);
+    try {
+      resolve(new ScriptedModel(parsed, options));
+    } catch (cause) {
+      if (!(cause instanceof Deno.errors.AddrInUse)) throw cause;
+      throw new Deno.errors.AddrInUse(
+        `Cannot start the scripted model: port ${options.port} of 127.0.0.1 is in use: choose another, or 0 for any`,
+        { cause },
+      );
+    }
+  });
+}
