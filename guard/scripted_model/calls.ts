@@ -27,17 +27,21 @@ function put(
   }));
 }
 
-function patch(call: ScriptCall, tool: OfferedTool): Arguments {
+function patchText(call: ScriptCall): string {
   const lines = (call.content ?? "").replace(/\n$/, "").split("\n").map((
     line,
   ) => `+${line}`);
-  const text = [
+  return [
     "*** Begin Patch",
     `*** Add File: ${call.path}`,
     ...lines,
     "*** End Patch",
     "",
   ].join("\n");
+}
+
+function patch(call: ScriptCall, tool: OfferedTool): Arguments {
+  const text = patchText(call);
   return tool.kind === "custom"
     ? text
     : put(tool, [[["patchText", "input", "patch"], text]]);
@@ -93,34 +97,65 @@ const VERBS: Readonly<Record<string, Readonly<Record<string, Form>>>> = {
   },
 };
 
+/** Arguments of the tools that only exist inside a code tool, by verb: Codex's `exec` runs JavaScript. */
+const CODE_VERBS: Readonly<
+  Record<
+    string,
+    (call: ScriptCall) => readonly [tool: string, input: Arguments]
+  >
+> = {
+  write: (call) => ["apply_patch", patchText(call)],
+  shell: (call) => ["exec_command", { cmd: call.command }],
+  read: (
+    call,
+  ) => ["exec_command", {
+    cmd: `cat '${call.path?.replaceAll("'", `'\\''`)}'`,
+  }],
+  tool: (call) => [call.name ?? "", call.input ?? {}],
+};
+
+/** JavaScript that calls one nested tool, whatever prefix its name has, and says what came back. */
+function code(tool: string, input: Arguments): string {
+  return [
+    `const name = Object.keys(tools).find((name) => name === ${
+      JSON.stringify(tool)
+    }) ??`,
+    `  ALL_TOOLS.map((tool) => tool.name).find((name) => name.endsWith(${
+      JSON.stringify("_" + tool)
+    }));`,
+    `try { text(await tools[name ?? ${JSON.stringify(tool)}](${
+      JSON.stringify(input)
+    })); }`,
+    `catch (error) { text("error: " + (error?.message ?? error)); }`,
+  ].join("\n");
+}
+
 function offered(request: ModelRequest): string {
   return request.tools.map((tool) =>
     tool.namespace ? `${tool.namespace}/${tool.name}` : tool.name
   ).join(", ") || "none";
 }
 
+/** The tool on offer that does what a neutral call says, and its arguments. */
 function find(
   call: ScriptCall,
   request: ModelRequest,
-): { tool: OfferedTool; input: Arguments } {
+): { tool: OfferedTool; input: Arguments } | undefined {
   if (call.do === "tool") {
     const name = call.name ?? "";
     const tool = request.tools.find((tool) => tool.name === name) ??
       request.tools.find((tool) => tool.name.endsWith(`_${name}`));
     if (tool) return { tool, input: call.input ?? {} };
-    throw new NoSuchToolError(
-      `no tool on offer is or ends with "${name}": on offer are ${
-        offered(request)
-      }`,
-    );
   }
   for (const [name, form] of Object.entries(VERBS[call.do ?? ""] ?? {})) {
     const tool = request.tools.find((tool) => tool.name === name);
     if (tool) return { tool, input: form(call, tool) };
   }
-  throw new NoSuchToolError(
-    `no tool on offer can do "${call.do}": on offer are ${offered(request)}`,
+  const coded = CODE_VERBS[call.do ?? ""]?.(call);
+  const tool = request.tools.find((tool) =>
+    tool.name === "exec" && tool.kind === "custom"
   );
+  return coded && tool && { tool, input: code(...coded) };
 }
 
 /**
@@ -153,7 +188,16 @@ export function resolveCall(
         : JSON.stringify(call.input ?? {}),
     };
   }
-  const { tool, input } = find(call, request);
+  const found = find(call, request);
+  if (!found) {
+    const wanted = call.do === "tool"
+      ? `is or ends with "${call.name}"`
+      : `can do "${call.do}"`;
+    throw new NoSuchToolError(
+      `no tool on offer ${wanted}: on offer are ${offered(request)}`,
+    );
+  }
+  const { tool, input } = found;
   return {
     id: call.id ?? id,
     name: tool.name,

@@ -90,6 +90,13 @@ export class ScriptPlayer {
     return this.#tracks.find((track) => track.name === conversation)?.played;
   }
 
+  /** Whether a conversation has been asked for all its steps. */
+  finished(conversation: string): boolean {
+    return this.#tracks.some((track) =>
+      track.name === conversation && track.played >= track.steps.length
+    );
+  }
+
   /** One line for each conversation that has steps left. */
   unreached(): string[] {
     return this.#tracks.flatMap((track) => {

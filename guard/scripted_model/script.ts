@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isObject, type JsonObject } from "./_json.ts";
+import { isObject, type JsonObject, objectsOf, textOf } from "./_json.ts";
 
 /** One tool call of a step. */
 export interface ScriptCall {
@@ -57,6 +57,8 @@ export interface ScriptStep {
   readonly chunks?: number;
   /** Answer only after `release(name)`. */
   readonly hold?: string;
+  /** Answer only when the conversation of that name has been asked for all its steps. */
+  readonly await?: string;
   /** Answer with an error. */
   readonly error?: ScriptError;
   /** Break the connection in the middle of the answer. */
@@ -198,6 +200,7 @@ const step = shape({
   chunkDelayMs: count,
   chunks: count,
   hold: string,
+  await: string,
   error: shape({
     status: (value, at) =>
       typeof value === "number" && value >= 400 && value <= 599 ||
@@ -234,7 +237,31 @@ const script = shape({
   after: string,
 }, (value) => {
   if (value.steps === undefined) throw new Problem(`the script needs "steps"`);
+  checkNames(value);
 });
+
+/** Names of conversations are unique, and what steps wait for exists. */
+function checkNames(value: JsonObject): void {
+  const conversations = objectsOf(value.conversations);
+  const names = [
+    "main",
+    ...conversations.map((one) => textOf(one.name ?? one.match)),
+  ];
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) {
+    throw new Problem(`two conversations have the name "${twice}"`);
+  }
+  for (const one of [value, ...conversations]) {
+    for (const { await: awaited } of objectsOf(one.steps)) {
+      if (awaited === undefined || names.includes(textOf(awaited))) continue;
+      throw new Problem(
+        `a step awaits the conversation "${awaited}": known are ${
+          names.join(", ")
+        }`,
+      );
+    }
+  }
+}
 
 /** Puts variables in and writes `{"$repeat": "x", "times": n}` out. */
 function expand(

@@ -205,6 +205,7 @@ export class ScriptedModel implements AsyncDisposable {
   /** Stops the server and cuts what is still open. */
   async close(): Promise<void> {
     for (const gate of this.#gates.values()) gate.resolve();
+    for (const waiter of this.#waiting) waiter.resolve();
     this.#stop.abort();
     await this.#server.finished;
   }
@@ -286,6 +287,10 @@ export class ScriptedModel implements AsyncDisposable {
     }
     const { step } = turn;
     if (step.hold !== undefined) await this.#gate(step.hold).promise;
+    const { await: awaited } = step;
+    if (awaited !== undefined) {
+      await this.until(() => this.#player.finished(awaited));
+    }
     if (step.delayMs) await pause(step.delayMs, this.#stop.signal);
     if (step.error && !step.error.inStream) return errorAnswer(protocol, step);
     let answer: Answer;
@@ -304,15 +309,14 @@ export class ScriptedModel implements AsyncDisposable {
     if (!asked.stream && !step.cut) {
       return Response.json(protocol.whole(answer));
     }
-    return new Response(
-      streamOf(eventsOf(protocol, answer, step), step, this.#stop.signal),
-      {
-        headers: {
-          "content-type": "text/event-stream",
-          "cache-control": "no-store",
-        },
-      },
-    );
+    const headers = new Headers({
+      "content-type": "text/event-stream",
+      "cache-control": "no-store",
+    });
+    // A promised length that never comes makes the server break the connection.
+    if (step.cut) headers.set("content-length", "1000000000");
+    const events = eventsOf(protocol, answer, step);
+    return new Response(streamOf(events, step, this.#stop.signal), { headers });
   }
 }
 
@@ -394,11 +398,7 @@ function streamOf(
   return new ReadableStream({
     async pull(controller) {
       const { value, done } = lines.next();
-      if (done) {
-        return step.cut
-          ? controller.error(new Error("cut by the script"))
-          : controller.close();
-      }
+      if (done) return controller.close();
       if (step.chunkDelayMs) await pause(step.chunkDelayMs, signal);
       controller.enqueue(encoder.encode(value));
     },
