@@ -309,14 +309,16 @@ export class ScriptedModel implements AsyncDisposable {
     if (!asked.stream && !step.cut) {
       return Response.json(protocol.whole(answer));
     }
-    const headers = new Headers({
+    const stream = new Headers({
       "content-type": "text/event-stream",
       "cache-control": "no-store",
     });
     // A promised length that never comes makes the server break the connection.
-    if (step.cut) headers.set("content-length", "1000000000");
+    if (step.cut) stream.set("content-length", "1000000000");
     const events = eventsOf(protocol, answer, step);
-    return new Response(streamOf(events, step, this.#stop.signal), { headers });
+    return new Response(streamOf(events, step, this.#stop.signal), {
+      headers: stream,
+    });
   }
 }
 
