@@ -1,0 +1,54 @@
+/** Every character that could hide, move or recolour text in a terminal, and every blank that is not a space. */
+const DECEPTIVE =
+  /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u00a0\u115f\u1160\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\uffa0\ufe00-\ufe0f\u034f\u180b-\u180d]|[\u{e0100}-\u{e01ef}]/gu;
+
+/** The text with control, bidi, zero-width and other invisible characters written as escapes. */
+export function printable(text: string): string {
+  return text.replace(DECEPTIVE, (character) => {
+    if (character === "\n") return "\\n";
+    if (character === "\r") return "\\r";
+    if (character === "\t") return "\\t";
+    return `\\u{${character.codePointAt(0)?.toString(16) ?? ""}}`;
+  });
+}
+
+/** The text in double quotes, printable, and cut when it is longer than `max` characters. */
+export function quote(text: string, max = 200): string {
+  const safe = printable(text).replaceAll('"', '\\"');
+  return safe.length <= max
+    ? `"${safe}"`
+    : `"${safe.slice(0, max)}…" (${safe.length} characters)`;
+}
+
+/** One argument as people would type it: bare when plain, in single quotes otherwise. Nothing is cut. */
+export function shown(argument: string): string {
+  const safe = printable(argument);
+  if (/^[\w@%+=:,./${}-]+$/.test(safe)) return safe;
+  return `'${safe.replaceAll("'", "'\\''")}'`;
+}
+
+/** Orders texts by code point, as bytes of UTF-8 would be. */
+export function compareText(a: string, b: string): number {
+  const left = a[Symbol.iterator]();
+  const right = b[Symbol.iterator]();
+  for (;;) {
+    const x = left.next();
+    const y = right.next();
+    if (x.done || y.done) return x.done ? (y.done ? 0 : -1) : 1;
+    const difference = (x.value.codePointAt(0) ?? 0) -
+      (y.value.codePointAt(0) ?? 0);
+    if (difference !== 0) return difference;
+  }
+}
+
+/** The message of whatever was thrown, on one printable line. */
+export function messageOf(error: unknown): string {
+  return printable(error instanceof Error ? error.message : String(error));
+}
+
+/** True for a plain table: an object that is no array, date or other class. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}

@@ -1,0 +1,82 @@
+/**
+ * What callers of this package catch.
+ *
+ * @module
+ */
+
+import { printable } from "./_text.ts";
+
+/** Where a problem of a manifest stands. */
+export interface ManifestPlace {
+  /** The file, as it was named by the caller. */
+  path: string;
+  /** The line, counted from one. */
+  line: number;
+  /** The key, such as `tools[0].command`; empty when the text is not TOML. */
+  key: string;
+}
+
+/** A `plugin.toml` that cannot be used at all. */
+export class ManifestError extends SyntaxError implements ManifestPlace {
+  /** The file, as it was named by the caller. */
+  readonly path: string;
+  /** The line, counted from one. */
+  readonly line: number;
+  /** The key, such as `tools[0].command`; empty when the text is not TOML. */
+  readonly key: string;
+
+  /**
+   * Creates the error.
+   *
+   * @param message What is wrong.
+   * @param place Where it is wrong.
+   */
+  constructor(message: string, place: ManifestPlace) {
+    super(`parsing manifest: line ${place.line}: ${message}`);
+    this.name = "ManifestError";
+    this.path = place.path;
+    this.line = place.line;
+    this.key = place.key;
+  }
+}
+
+/** A configuration that cannot be resolved. */
+export class ConfigError extends TypeError {
+  /**
+   * Creates the error.
+   *
+   * @param message What is wrong, where, and what to do.
+   * @param options The cause.
+   */
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "ConfigError";
+  }
+}
+
+/** A plugin whose content is not the content that was trusted. */
+export class UntrustedError extends Error {
+  /** The declared name of the plugin. */
+  readonly plugin: string;
+  /** The hash that was trusted, or the empty string. */
+  readonly trusted: string;
+  /** The hash that was found, or the empty string when the directory could not be hashed. */
+  readonly found: string;
+
+  /**
+   * Creates the error.
+   *
+   * @param message What is wrong and what to do.
+   * @param plugin The plugin and both hashes.
+   */
+  constructor(
+    message: string,
+    plugin: { plugin: string; trusted: string; found: string },
+  ) {
+    super(printable(message));
+    this.name = "UntrustedError";
+    this.plugin = plugin.plugin;
+    this.trusted = plugin.trusted;
+    this.found = plugin.found;
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * `plugin.toml` as typed data: pure, total, and exact about what is wrong where.
+ *
+ * @module
+ */
+
+import { parse, TomlError } from "smol-toml";
+import { Fields, type KeyPath, type ManifestProblem } from "./_fields.ts";
+import { type HookSpec, hookSpec } from "./_hook_spec.ts";
+import { type ToolSpec, toolSpec } from "./_tool_spec.ts";
+import { quote } from "./_text.ts";
+import { TomlLines } from "./_toml_lines.ts";
+import { ManifestError } from "./errors.ts";
+
+export type { ManifestProblem } from "./_fields.ts";
+export type { HookEvent, HookSpec } from "./_hook_spec.ts";
+export type { Permissions, Program } from "./_program.ts";
+export type { ToolSpec } from "./_tool_spec.ts";
+
+/** The name of the manifest in a plugin's directory. */
+export const MANIFEST_NAME = "plugin.toml";
+
+/** The largest manifest that is read, in bytes. */
+export const MANIFEST_MAX_BYTES: number = 256 * 1024;
+
+/** A native library that a plugin brings. */
+export interface NativeSpec {
+  /** The library's path inside the plugin. */
+  library: string;
+}
+
+/** What a plugin declares. */
+export interface PluginManifest {
+  /** The plugin's name; the directory's name when none is declared. */
+  name: string;
+  /** The declared version, or `0.0.0`. */
+  version: string;
+  /** The tools, in the order of the manifest. */
+  tools: ToolSpec[];
+  /** The hooks, in the order of the manifest. */
+  hooks: HookSpec[];
+  /** The native library, which `@bulkhead/abi` loads. */
+  native?: NativeSpec;
+  /** What is wrong with single entries; the rest stands. */
+  problems: ManifestProblem[];
+}
+
+/** Options of {@linkcode parseManifest}. */
+export interface ParseManifestOptions {
+  /** The name of the plugin's directory: the plugin's name when it declares none. */
+  directory: string;
+  /**
+   * How messages name the file.
+   *
+   * @default "plugin.toml"
+   */
+  path?: string;
+}
+
+/**
+ * Parses the text of a `plugin.toml`.
+ *
+ * A text that is not TOML and a value of the wrong type cost the whole manifest; everything else costs one entry,
+ * which is left out and named in `problems`.
+ *
+ * @param text The text.
+ * @param options The directory's name and how to name the file.
+ * @returns What the plugin declares.
+ * @throws {ManifestError} If the text is not TOML or a value has the wrong type.
+ *
+ * @example A manifest with one tool
+ * ```ts
+ * import { parseManifest } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const manifest = parseManifest(
+ *   `
+ * [[tools]]
+ * name = "greet"
+ * command = "python3"
+ * args = ["\${PLUGIN_DIR}/greet.py"]
+ * `,
+ *   { directory: "demo" },
+ * );
+ * assertEquals(manifest.name, "demo");
+ * assertEquals(manifest.version, "0.0.0");
+ * assertEquals(manifest.tools[0].params, { type: "object" });
+ * ```
+ */
+export function parseManifest(
+  text: string,
+  options: ParseManifestOptions,
+): PluginManifest {
+  const path = options.path ?? MANIFEST_NAME;
+  if (text.length > MANIFEST_MAX_BYTES) {
+    throw new ManifestError(
+      `the file has more than ${MANIFEST_MAX_BYTES} bytes`,
+      { path, line: 1, key: "" },
+    );
+  }
+  const document = parseToml(text, path);
+  let lines: TomlLines | undefined;
+  const fields = new Fields(path, () => lines ??= new TomlLines(text));
+  fields.unknownKeys(
+    document,
+    ["name", "version", "tools", "hooks", "native"],
+    [],
+  );
+  const name = fields.string(document, "name", []);
+  const version = fields.string(document, "version", []);
+  const rawTools = fields.tables(document, "tools");
+  const rawHooks = fields.tables(document, "hooks");
+  const tools: ToolSpec[] = [];
+  rawTools.forEach((table, index) => {
+    const at: KeyPath = ["tools", index];
+    const spec = toolSpec(fields, table, at);
+    if (spec === undefined) return;
+    if (tools.some((other) => other.name === spec.name)) {
+      fields.note(
+        [...at, "name"],
+        `a tool named ${quote(spec.name)} stands above, tool left out`,
+      );
+    } else tools.push({ ...spec, line: lineOf(at) });
+  });
+  const hooks: HookSpec[] = [];
+  rawHooks.forEach((table, index) => {
+    const spec = hookSpec(fields, table, ["hooks", index]);
+    if (spec !== undefined) {
+      hooks.push({ ...spec, line: lineOf(["hooks", index]) });
+    }
+  });
+  const native = nativeSpec(fields, document);
+  return {
+    name: name === undefined || name.trim() === "" ? options.directory : name,
+    version: version === undefined || version.trim() === "" ? "0.0.0" : version,
+    tools,
+    hooks,
+    ...(native === undefined ? {} : { native }),
+    problems: fields.problems,
+  };
+
+  function lineOf(at: KeyPath): number {
+    return (lines ??= new TomlLines(text)).lineOf(at);
+  }
+}
+
+/**
+ * A problem as one line: the file, the line, the key and what is wrong.
+ *
+ * @param problem The problem.
+ * @returns The line.
+ */
+export function problemText(problem: ManifestProblem): string {
+  return `${quote(problem.path, 1000)} line ${problem.line}: ${
+    quote(problem.key)
+  }: ${problem.message}`;
+}
+
+function parseToml(text: string, path: string): Record<string, unknown> {
+  try {
+    return parse(text, { integersAsBigInt: "asNeeded" });
+  } catch (error) {
+    if (error instanceof TomlError) {
+      // Only the first line: the others show the text, which may be a file that was linked in.
+      const reason = error.message.split("\n", 1)[0] ?? "";
+      throw new ManifestError(
+        `column ${error.column}: ${
+          reason.replace(/^Invalid TOML document: /, "not TOML: ")
+        }`,
+        { path, line: error.line, key: "" },
+      );
+    }
+    throw new ManifestError("not TOML: nested too deep", {
+      path,
+      line: 1,
+      key: "",
+    });
+  }
+}
+
+function nativeSpec(
+  fields: Fields,
+  document: Record<string, unknown>,
+): NativeSpec | undefined {
+  const table = fields.table(document, "native", []);
+  if (table === undefined) return undefined;
+  fields.unknownKeys(table, ["library"], ["native"]);
+  const library = fields.string(table, "library", ["native"]);
+  if (library === undefined || library.trim() === "") {
+    fields.note(["native"], `"library" is missing, left out`);
+    return undefined;
+  }
+  if (
+    library.startsWith("/") || library.includes("\0") ||
+    library.split("/").includes("..")
+  ) {
+    fields.note(
+      ["native", "library"],
+      `${quote(library)} is outside the plugin, left out`,
+    );
+    return undefined;
+  }
+  return { library };
+}
