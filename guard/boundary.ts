@@ -1,0 +1,190 @@
+/**
+ * The line between inside and outside: allowed roots, the guard's own files, and the links
+ * that a command makes on its way.
+ *
+ * @module
+ */
+import {
+  isInside,
+  joinPath,
+  normalizePath,
+  type PathPort,
+  resolveTarget,
+} from "@bulkhead/sandbox/paths";
+import type { EffectMode, EffectVerdict } from "./effect.ts";
+import { ANY } from "./holes.ts";
+
+/** Where one path leads and on which side of the line that is. */
+export interface Judgement {
+  /** The side. */
+  verdict: EffectVerdict;
+  /** The resolved path; absent when it cannot be known. */
+  target?: string;
+}
+
+/** Devices that keep nothing of what is written to them, and terminals. */
+const DEVICE =
+  /^\/(?:dev\/(?:null|zero|full|u?random|stdin|stdout|stderr|tty|ptmx|fd\/\d+|pts\/\d+|(?:tcp|udp)\/.+)|proc\/(?:self|\d+)\/fd\/\d+)$/;
+
+/** What a {@linkcode Boundary} is built from. */
+export interface BoundaryOptions {
+  /** Directories (or files) that may be written. */
+  roots: readonly string[];
+  /** Absolute paths that may never be written. */
+  protectedPaths: readonly string[];
+  /** Link look-ups. */
+  paths: PathPort;
+  /** Compare names as a case-insensitive, normalising file system does. */
+  foldCase?: boolean;
+}
+
+/** Judges paths for the length of one call; looks each path up at most once. */
+export class Boundary {
+  /** The roots as configured. */
+  readonly roots: readonly string[];
+  /** Links that the command itself would make before it writes: path to link text. */
+  readonly links: Map<string, string> = new Map();
+  readonly #fold: (text: string) => string;
+  readonly #protectedPaths: readonly string[];
+  readonly #port: PathPort;
+  readonly #seen = new Map<string, string | null | undefined>();
+  #resolvedRoots: string[] | undefined;
+  #guarded: string[] | undefined;
+
+  /**
+   * Prepares a boundary; nothing is looked up yet.
+   *
+   * @param options Roots, protected paths and the port.
+   */
+  constructor(options: BoundaryOptions) {
+    this.roots = options.roots;
+    this.#protectedPaths = options.protectedPaths;
+    this.#fold = options.foldCase
+      ? (text) => text.normalize("NFC").toLowerCase()
+      : (text) => text;
+    const { paths } = options;
+    this.#port = {
+      readLink: (path) => {
+        const made = this.links.get(path);
+        if (made !== undefined) return made;
+        if (this.#seen.has(path)) return this.#seen.get(path);
+        const link = paths.readLink(path);
+        this.#seen.set(path, link);
+        return link;
+      },
+    };
+  }
+
+  /**
+   * Where a path leads.
+   *
+   * @param path The path as written.
+   * @param cwd The directory it starts from.
+   * @param follow Whether a link in the last component is followed.
+   * @returns the resolved path, or `undefined` when it cannot be one.
+   */
+  resolve(path: string, cwd: string, follow: boolean): string | undefined {
+    const joined = joinPath(cwd, path);
+    if (!joined.startsWith("/") || joined.includes(ANY)) return undefined;
+    try {
+      if (follow || /(?:^|\/)\.{0,2}$/.test(joined)) {
+        return resolveTarget(joined, "/", this.#port);
+      }
+      const cut = joined.lastIndexOf("/");
+      const parent = resolveTarget(
+        joined.slice(0, cut) || "/",
+        "/",
+        this.#port,
+      );
+      return joinPath(parent, joined.slice(cut + 1));
+    } catch (error) {
+      if (error instanceof TypeError || error instanceof RangeError) {
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Judges one path.
+   *
+   * @param path The path as written; may hold unknown parts.
+   * @param cwd The directory it starts from.
+   * @param mode How the path is touched.
+   * @returns the side and the resolved path.
+   */
+  judge(path: string, cwd: string, mode: EffectMode): Judgement {
+    const target = this.resolve(path, cwd, mode === "content");
+    if (mode === "content" && isDevice(path, cwd, target)) {
+      return { verdict: "device", target: target ?? path };
+    }
+    if (target === undefined) return { verdict: "unknown" };
+    if (this.#isProtected(target, path, cwd, mode)) {
+      return { verdict: "protected", target };
+    }
+    return { verdict: this.isInside(target) ? "inside" : "outside", target };
+  }
+
+  /**
+   * The root that holds a resolved path.
+   *
+   * @param target A resolved path.
+   * @returns the root as resolved, or `undefined`.
+   */
+  rootOf(target: string): string | undefined {
+    this.#resolvedRoots ??= this.roots.map((root) =>
+      this.resolve(root, "/", true) ?? root
+    );
+    const folded = this.#fold(target);
+    return this.#resolvedRoots.find((root) =>
+      isInside(folded, this.#fold(root))
+    );
+  }
+
+  /**
+   * Whether a resolved path lies under a root.
+   *
+   * @param target A resolved path.
+   * @returns `true` when it does.
+   */
+  isInside(target: string): boolean {
+    return this.rootOf(target) !== undefined;
+  }
+
+  #isProtected(
+    target: string,
+    path: string,
+    cwd: string,
+    mode: EffectMode,
+  ): boolean {
+    if (this.#protectedPaths.length === 0) return false;
+    this.#guarded ??= this.#protectedPaths.flatMap((own) => {
+      const resolved = this.resolve(own, "/", true);
+      const plain = normalizePath(own);
+      return resolved === undefined || resolved === plain
+        ? [plain]
+        : [plain, resolved];
+    }).map(this.#fold);
+    const candidates = [this.#fold(target)];
+    const plain = this.#fold(normalizePath(joinPath(cwd, path)));
+    if (plain !== candidates[0]) candidates.push(plain);
+    return this.#guarded.some((own) =>
+      candidates.some((candidate) =>
+        isInside(candidate, own) ||
+        (mode === "tree" && isInside(own, candidate))
+      )
+    );
+  }
+}
+
+/** `/dev/null` and its like, by name or by where a link leads; `/dev/../etc/x` is none. */
+function isDevice(
+  path: string,
+  cwd: string,
+  target: string | undefined,
+): boolean {
+  if (target !== undefined && DEVICE.test(target)) return true;
+  const joined = joinPath(cwd, path);
+  return !/(?:^|\/)\.\.(?:\/|$)/.test(joined) &&
+    DEVICE.test(normalizePath(joined));
+}

@@ -1,0 +1,323 @@
+/**
+ * The arbiter: one tool call in, one verdict out.
+ *
+ * Pure apart from link look-ups, which go through a port. This file and what it imports stay
+ * small, because a hook process starts once per tool call: the shell reader, which needs a
+ * parser, is handed in by callers that judge shell calls.
+ *
+ * @module
+ */
+import { denoPathPort, type PathPort } from "@bulkhead/sandbox/paths";
+import { Boundary } from "./boundary.ts";
+import type { Effect, EffectMode, EffectRule } from "./effect.ts";
+import { withoutHoles } from "./holes.ts";
+import { type GuardMarker, isArmed } from "./marker.ts";
+import { denyHint, denyReason } from "./reasons.ts";
+import {
+  fieldsOf,
+  nestedTargets,
+  patchTargets,
+  writeTargets,
+} from "./targets.ts";
+import { guessTool, OWN_FILES, type ToolKind, toolKind } from "./vocabulary.ts";
+import { hasWriteSign } from "./write_sign.ts";
+
+/** One tool call, as a harness is about to make it. */
+export interface ToolCall {
+  /** The tool name as the harness spells it. */
+  toolName: string;
+  /** The tool's input: untrusted JSON. */
+  toolInput: unknown;
+  /** Absolute directory the call runs in: the payload's, not the hook process's. */
+  cwd: string;
+}
+
+/** One command for a {@linkcode ShellReader}. */
+export interface ShellRequest {
+  /** The command: text, or an argument list that no shell sees. */
+  command: string | readonly string[];
+  /** Which shell runs it. */
+  language: "bash" | "powershell";
+  /** Absolute directory it starts in. */
+  cwd: string;
+  /** The home directory, when known. */
+  home: string | undefined;
+  /** Environment variables whose values are known. */
+  env: Readonly<Record<string, string | undefined>>;
+  /** Judges each path. */
+  boundary: Boundary;
+}
+
+/** Reads a command and says what it would do; `readShell` of `shell/effects.ts`. */
+export type ShellReader = (request: ShellRequest) => Effect[];
+
+/** Options for {@linkcode decide}. */
+export interface DecideOptions {
+  /** Milliseconds since the epoch, for the marker's expiry. */
+  now: number;
+  /**
+   * Reads shell commands. Without one, a shell call is judged by signs of a write alone.
+   */
+  shell?: ShellReader;
+  /** Home directory of the one who runs the call; unknown by default, hence outside. */
+  home?: string;
+  /** Environment variables of the call whose values are known. @default {} */
+  env?: Readonly<Record<string, string | undefined>>;
+  /** Link look-ups; the real file system by default. */
+  paths?: PathPort;
+  /** More files of the guard itself, such as the marker and the shim. @default [] */
+  protectedPaths?: readonly string[];
+  /** Append the helpful part to reasons. @default the marker's `hints` */
+  hints?: boolean;
+  /** Compare names without case, as macOS does. @default false */
+  foldCase?: boolean;
+}
+
+/** What {@linkcode decide} answers. */
+export type Decision =
+  | {
+    /** The call may run. */
+    allow: true;
+    /** What it would do, all of it inside. */
+    effects: Effect[];
+  }
+  | {
+    /** The call is denied. */
+    allow: false;
+    /** The sentence for the agent. */
+    reason: string;
+    /** The effect that the reason speaks of. */
+    denied: Effect;
+    /** Everything the call would do, as far as it was read. */
+    effects: Effect[];
+  };
+
+/**
+ * Judges one tool call.
+ *
+ * @param call The call.
+ * @param marker The armed marker; a call without a live one is allowed.
+ * @param options The clock, the shell reader, and what is known of the surroundings.
+ * @returns allow, or deny with a reason.
+ *
+ * @example A write outside the roots
+ * ```ts
+ * import { decide } from "@bulkhead/guard";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const decision = decide(
+ *   { toolName: "Write", toolInput: { file_path: "/etc/motd" }, cwd: "/work" },
+ *   { active: true, allowedRoots: ["/work"] },
+ *   { now: 0 },
+ * );
+ * assertEquals(
+ *   decision.allow || decision.reason,
+ *   "eval guard: Write to /etc/motd is outside the eval sandbox (allowed: /work)",
+ * );
+ * ```
+ */
+export function decide(
+  call: ToolCall,
+  marker: GuardMarker | undefined,
+  options: DecideOptions,
+): Decision {
+  if (marker === undefined || !isArmed(marker, options.now)) {
+    return { allow: true, effects: [] };
+  }
+  const roots = marker.allowedRoots ?? [];
+  const boundary = new Boundary({
+    roots,
+    protectedPaths: ownPaths(marker, options),
+    paths: options.paths ?? denoPathPort,
+    foldCase: options.foldCase,
+  });
+  const effects = effectsOf(
+    call,
+    toolKind(call.toolName, marker.tools),
+    boundary,
+    options,
+  );
+  const denied = effects.find((effect) =>
+    effect.verdict !== "inside" && effect.verdict !== "device"
+  );
+  if (denied === undefined) return { allow: true, effects };
+  const hint = options.hints ?? marker.hints ?? false;
+  const reason = denyReason(call.toolName, denied, roots) +
+    (hint ? denyHint(denied, roots) : "");
+  return { allow: false, reason, denied, effects };
+}
+
+/**
+ * Whether judging a call needs a shell reader, so that a hook can leave the parser unloaded.
+ *
+ * @param toolName The tool name.
+ * @param toolInput The tool's input.
+ * @param marker The marker, for names that user layers add.
+ * @returns `true` when {@linkcode decide} would call `options.shell`.
+ */
+export function needsShell(
+  toolName: string,
+  toolInput: unknown,
+  marker?: GuardMarker,
+): boolean {
+  const kind = toolKind(toolName, marker?.tools);
+  if (kind === "shell" || kind === "powershell") return true;
+  return kind === "other" && guessTool(toolName).runs &&
+    commandsOf(fieldsOf(toolInput)).length > 0;
+}
+
+function ownPaths(marker: GuardMarker, options: DecideOptions): string[] {
+  const own = [...marker.protectedPaths ?? [], ...options.protectedPaths ?? []];
+  if (marker.denialLogPath !== undefined) own.push(marker.denialLogPath);
+  if (marker.protectedPaths === undefined) {
+    for (const root of marker.allowedRoots ?? []) {
+      for (const file of OWN_FILES) own.push(`${root}/${file}`);
+    }
+  }
+  return own;
+}
+
+function effectsOf(
+  call: ToolCall,
+  kind: ToolKind,
+  boundary: Boundary,
+  options: DecideOptions,
+): Effect[] {
+  const { toolName, toolInput, cwd } = call;
+  const judge = (
+    rule: EffectRule,
+    paths: string[],
+    mode: EffectMode = "content",
+  ) =>
+    paths.map((path): Effect => {
+      const plain = withoutHoles(path);
+      const expanded = /^~(?:\/|$)/.test(plain) && options.home !== undefined
+        ? options.home + plain.slice(1)
+        : plain;
+      const judged = boundary.judge(expanded, cwd, mode);
+      const unknownHome = expanded.startsWith("~") && /^~(?:\/|$)/.test(plain);
+      return {
+        rule,
+        verb: toolName,
+        path,
+        label: "file write",
+        ...unknownHome ? { verdict: "unknown" as const } : judged,
+      };
+    });
+  switch (kind) {
+    case "read":
+      return [];
+    case "write":
+      return judge("file-tool", writeTargets(toolInput));
+    case "patch": {
+      const paths = patchTargets(toolInput);
+      if (paths.length > 0) return judge("patch", paths);
+      return [{
+        rule: "patch-unreadable",
+        verb: toolName,
+        path: "",
+        verdict: "refused",
+        label: "patch",
+      }];
+    }
+    case "shell":
+    case "powershell":
+      return shellEffects(
+        call,
+        kind === "shell" ? "bash" : "powershell",
+        boundary,
+        options,
+      );
+    case "other": {
+      const guess = guessTool(toolName);
+      const shell = guess.runs
+        ? shellEffects(call, "bash", boundary, options)
+        : [];
+      if (!guess.writes) return shell;
+      return [
+        ...shell,
+        ...judge("mcp-tool", nestedTargets(toolInput, guess.moves)),
+      ];
+    }
+  }
+}
+
+/** Keys under which harnesses pass the directory a command runs in. */
+const DIRECTORY_KEYS = [
+  "workdir",
+  "working_directory",
+  "workingDirectory",
+  "work_dir",
+  "dir_path",
+  "directory",
+  "cwd",
+];
+
+function shellEffects(
+  call: ToolCall,
+  language: "bash" | "powershell",
+  boundary: Boundary,
+  options: DecideOptions,
+): Effect[] {
+  const fields = fieldsOf(call.toolInput);
+  let cwd = call.cwd;
+  for (const key of DIRECTORY_KEYS) {
+    const directory = fields.get(key);
+    if (typeof directory !== "string" || directory === "") continue;
+    const home = /^~(?=\/|$)/;
+    const plain = options.home === undefined
+      ? directory
+      : directory.replace(home, options.home);
+    cwd = plain.startsWith("/") ? plain : `${cwd}/${plain}`;
+    break;
+  }
+  return commandsOf(fields).flatMap((command) => {
+    if (options.shell === undefined) return signEffects(command);
+    return options.shell({
+      command,
+      language,
+      cwd,
+      home: options.home,
+      env: options.env ?? {},
+      boundary,
+    });
+  });
+}
+
+/** The commands of a shell tool's input: one text, a list of texts, or one argument list. */
+function commandsOf(fields: Map<string, unknown>): (string | string[])[] {
+  for (const key of ["command", "cmd", "script", "commands", "code"]) {
+    const value = fields.get(key);
+    if (typeof value === "string") return value.trim() === "" ? [] : [value];
+    if (!Array.isArray(value)) continue;
+    const items = value.map((item) =>
+      typeof item === "string" ? item : fieldsOf(item).get("command")
+    ).filter((item) => typeof item === "string");
+    if (items.length === 0) return [];
+    if (key === "commands") return [items.join("\n")];
+    return items.length === 1 ? items : [items];
+  }
+  return [];
+}
+
+function signEffects(command: string | readonly string[]): Effect[] {
+  const text = typeof command === "string" ? command : command.join(" ");
+  if (!hasWriteSign(text)) return [];
+  return [unreadable("command")];
+}
+
+/**
+ * The effect of a command that cannot be read and looks as if it wrote.
+ *
+ * @param verb What could not be read.
+ * @returns a denied effect.
+ */
+export function unreadable(verb: string): Effect {
+  return {
+    rule: "unreadable",
+    verb,
+    path: "",
+    verdict: "refused",
+    label: "command that cannot be read and may write",
+  };
+}

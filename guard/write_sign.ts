@@ -1,0 +1,32 @@
+/**
+ * The fall-back for commands that cannot be read: too large, too deep, or malformed.
+ *
+ * @module
+ */
+
+const WRITE_VERB =
+  /(?:^|[\s;&|()`{"'/])(?:rm|rmdir|unlink|shred|mv|cp|ln|dd|tee|touch|mkdir|mkfifo|mknod|install|truncate|rsync|chmod|chown|chgrp|patch|tar|unzip|sponge|Remove-Item|Set-Content|Add-Content|Out-File|New-Item|Copy-Item|Move-Item)(?:[\s;&|)`}"']|$)/;
+
+/** Redirections that open no file: descriptor copies, and output thrown away. */
+const HARMLESS_REDIRECT =
+  /(?:\d*|&)>{1,2}&?\s*(?:\d+|-|\/dev\/(?:null|stdout|stderr))(?![\w./-])/g;
+
+/**
+ * Whether a text that cannot be read as commands looks as if it wrote something.
+ *
+ * @param text The command text.
+ * @returns `true` when it holds an output redirection or a verb that writes.
+ *
+ * @example
+ * ```ts
+ * import { hasWriteSign } from "@bulkhead/guard";
+ * import { assert, assertFalse } from "@std/assert";
+ *
+ * assert(hasWriteSign('echo "unterminated > /srv/x'));
+ * assertFalse(hasWriteSign("echo 'never closed 2>&1"));
+ * ```
+ */
+export function hasWriteSign(text: string): boolean {
+  return WRITE_VERB.test(text) ||
+    text.replace(HARMLESS_REDIRECT, " ").includes(">");
+}
