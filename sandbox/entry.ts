@@ -70,7 +70,9 @@ export function denoEntry(
   const config = local && options.config !== false
     ? `--config=${filePath(rootConfig())}`
     : "--no-config";
-  const env: Record<string, string> = { DENO_DIR: denoDir() };
+  const env: Record<string, string> = {};
+  const cache = denoDir();
+  if (cache) env.DENO_DIR = cache;
   for (const name of DENO_NAMES) {
     const value = Deno.env.get(name);
     if (value !== undefined) env[name] = value;
@@ -91,7 +93,7 @@ export function denoEntry(
     env,
     readable: [
       Deno.execPath(),
-      env.DENO_DIR ?? "",
+      ...cache ? [cache] : [],
       ...local
         ? [
           filePath(options.config === false ? url : new URL(".", rootConfig())),
@@ -106,13 +108,14 @@ function rootConfig(): URL {
   return new URL("../deno.json", import.meta.url);
 }
 
-/** Deno's cache directory, by Deno's own rule. */
-function denoDir(): string {
+/** Deno's cache directory, by Deno's own rule; nothing when no home is set. */
+function denoDir(): string | undefined {
   const own = Deno.env.get("DENO_DIR");
   if (own) return own;
   const cache = Deno.env.get("XDG_CACHE_HOME");
   if (cache) return `${cache}/deno`;
   const home = Deno.env.get("HOME");
+  if (!home) return undefined;
   return Deno.build.os === "darwin"
     ? `${home}/Library/Caches/deno`
     : `${home}/.cache/deno`;

@@ -1,0 +1,164 @@
+import { findExecutable } from "../executable.ts";
+import {
+  type IsolationPaths,
+  NETWORK_FILES,
+  SYSTEM_DIRS,
+  SYSTEM_FILES,
+} from "./profile.ts";
+
+/** What was found of bubblewrap. */
+export interface BubblewrapProbe {
+  /** Its path, when installed. */
+  program: string | undefined;
+  /** Whether it can make its namespaces here. */
+  works: boolean;
+  /** What was found, in one line. */
+  detail: string;
+}
+
+/**
+ * Looks for bwrap and has it run `true` in the namespaces that every call uses.
+ *
+ * @param path The PATH to search.
+ * @returns what was found.
+ */
+export async function findBubblewrap(path: string): Promise<BubblewrapProbe> {
+  const program = findExecutable("bwrap", "/", path) ?? undefined;
+  if (program === undefined) {
+    return {
+      program,
+      works: false,
+      detail: "bubblewrap (bwrap) is not on PATH",
+    };
+  }
+  const argv = bubblewrapArgv(program, ["/usr/bin/true"], {
+    read: [],
+    write: [],
+    net: false,
+    unixSockets: false,
+    cwd: "/",
+    home: undefined,
+  });
+  try {
+    const output = await new Deno.Command(program, {
+      args: argv.slice(1),
+      stdin: "null",
+      clearEnv: true,
+      env: { PATH: "/usr/bin:/bin" },
+    }).output();
+    const said = new TextDecoder().decode(output.stderr).trim().split("\n")[0];
+    return {
+      program,
+      works: output.success,
+      detail: output.success
+        ? `bubblewrap at "${program}"`
+        : `bubblewrap cannot create its namespaces ("${said}")`,
+    };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return {
+      program,
+      works: false,
+      detail: `bubblewrap at "${program}" does not start: ${reason}`,
+    };
+  }
+}
+
+/** The command that would make bubblewrap work. */
+export function bubblewrapFix(probe: BubblewrapProbe): string {
+  if (probe.program === undefined) return "apt-get install bubblewrap";
+  return exists("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+    ? "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (or give bwrap an AppArmor profile with userns)"
+    : "sysctl -w kernel.unprivileged_userns_clone=1 (in a container: allow user namespaces)";
+}
+
+/**
+ * The bwrap command line: an empty root with the system read-only, private /tmp and
+ * home, the policy's paths, new namespaces for everything, and no network unless
+ * asked for. Killing bwrap kills all inside, also what made sessions of its own.
+ *
+ * @param program The bwrap binary.
+ * @param argv What to run.
+ * @param paths What it may touch.
+ * @returns the whole command line.
+ */
+export function bubblewrapArgv(
+  program: string,
+  argv: readonly string[],
+  paths: IsolationPaths,
+): string[] {
+  const files = [...SYSTEM_FILES, ...paths.net ? NETWORK_FILES : []];
+  return [
+    program,
+    "--unshare-all",
+    ...paths.net ? ["--share-net"] : [],
+    "--die-with-parent",
+    "--new-session",
+    ...systemMounts(),
+    ...files.flatMap((file) => ["--ro-bind-try", file, file]),
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--tmpfs",
+    "/tmp",
+    ...paths.home ? ["--tmpfs", paths.home] : [],
+    ...policyMounts(paths),
+    "--chdir",
+    paths.cwd,
+    "--",
+    ...argv,
+  ];
+}
+
+let mounts: string[] | undefined;
+
+/** The system directories; `/bin` and its like are links on merged systems. */
+function systemMounts(): string[] {
+  mounts ??= SYSTEM_DIRS.flatMap((dir) => {
+    try {
+      return Deno.lstatSync(dir).isSymlink
+        ? ["--symlink", Deno.readLinkSync(dir), dir]
+        : ["--ro-bind", dir, dir];
+    } catch {
+      return [];
+    }
+  });
+  return mounts;
+}
+
+/**
+ * Binds of the policy, outer directories first: an inner mount must come after the
+ * one that would cover it, and of the same path the writable one wins.
+ */
+function policyMounts({ read, write }: IsolationPaths): string[] {
+  const binds = new Map<string, string>();
+  for (const path of read) binds.set(clean(path), "--ro-bind-try");
+  for (const path of write) binds.set(clean(path), "--bind-try");
+  return [...binds]
+    .filter(([path]) => !coveredBySystem(path))
+    .sort(([a], [b]) => depth(a) - depth(b))
+    .flatMap(([path, bind]) => [bind, path, path]);
+}
+
+function clean(path: string): string {
+  return path.replace(/(.)\/+$/, "$1");
+}
+
+function depth(path: string): number {
+  return path === "/" ? 0 : path.split("/").length;
+}
+
+/** Already there, and a bind over a read-only mount could not be made. */
+function coveredBySystem(path: string): boolean {
+  return SYSTEM_DIRS.some((dir) => path === dir || path.startsWith(`${dir}/`));
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.statSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
