@@ -7,6 +7,7 @@
  * @module
  */
 import { InstallError } from "./_install_error.ts";
+import { printable } from "./_text.ts";
 
 /** One entry of a plugin's content. */
 export interface TreeEntry {
@@ -50,9 +51,6 @@ const MAX_NAME_BYTES = 255;
 /** The longest chain of links that is followed. */
 const MAX_LINK_HOPS = 16;
 
-// deno-lint-ignore no-control-regex
-const UNSAFE_CHARACTERS =
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\\:]/;
 const DEVICE_NAME = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?$/i;
 const encoder = new TextEncoder();
 
@@ -75,7 +73,7 @@ export function checkEntryPath(path: string): string {
   if (plain.startsWith("/") || /^[a-zA-Z]:/.test(plain)) {
     throw refuse(path, "is absolute");
   }
-  if (UNSAFE_CHARACTERS.test(plain)) {
+  if (isUnsafe(plain)) {
     throw refuse(path, 'holds a control character, "\\" or ":"');
   }
   if (encoder.encode(plain).length > MAX_PATH_BYTES) {
@@ -163,6 +161,11 @@ export function stripCommonFolder(entries: readonly TreeEntry[]): TreeEntry[] {
     .map((entry) => ({ ...entry, path: entry.path.slice(top.length + 1) }));
 }
 
+/** Characters that cannot be stored everywhere, or that hide or move text in a terminal. */
+function isUnsafe(text: string): boolean {
+  return /[\\:]/.test(text) || printable(text) !== text;
+}
+
 /** Each component is claimed in its folded form; a second spelling of one claim is a collision. */
 function claimFolded(folded: Map<string, string>, path: string): void {
   for (const part of [...parents(path), path]) {
@@ -184,7 +187,7 @@ function checkLink(
 ): void {
   const target = link.target ?? "";
   if (
-    target === "" || target.startsWith("/") || UNSAFE_CHARACTERS.test(target)
+    target === "" || target.startsWith("/") || isUnsafe(target)
   ) {
     throw refuse(
       link.path,
