@@ -1,0 +1,201 @@
+/**
+ * Native memory: libc through FFI, and the two string structs. Only malloc memory is handed to plugins, so that libc's
+ * own `free` can serve as the host's `free_string` on every thread without any JavaScript.
+ *
+ * @module
+ */
+
+import { AbiError } from "./errors.ts";
+
+/** The struct of an owned or borrowed string. */
+export const STRING = { struct: ["u64", "u64"] } as const;
+/** The struct that poll returns. */
+export const STEP = { struct: ["u32", "u64", "u64"] } as const;
+/** The struct of an event. */
+export const EVENT = {
+  struct: ["u64", "u64", "u64", "u64", "u64", "u64", "u64", "u64"],
+} as const;
+
+const LIBC = {
+  malloc: { parameters: ["usize"], result: "u64" },
+  free: { parameters: ["u64"], result: "void" },
+  copyIn: {
+    name: "memcpy",
+    parameters: ["u64", "buffer", "usize"],
+    result: "u64",
+  },
+  copyOut: {
+    name: "memcpy",
+    parameters: ["buffer", "u64", "usize"],
+    result: "u64",
+  },
+  setenv: { parameters: ["buffer", "buffer", "i32"], result: "i32" },
+  dlopen: { parameters: ["buffer", "i32"], result: "u64", nonblocking: true },
+  dlopenNow: { name: "dlopen", parameters: ["buffer", "i32"], result: "u64" },
+  dlerror: { parameters: [], result: "u64" },
+  dlsym: { parameters: ["u64", "buffer"], result: "pointer" },
+  strlen: { parameters: ["u64"], result: "usize" },
+  dup2: { parameters: ["i32", "i32"], result: "i32" },
+  open: { parameters: ["buffer", "i32"], result: "i32" },
+} as const;
+
+/** The functions of libc that the host uses. */
+export type Libc = Deno.DynamicLibrary<typeof LIBC>["symbols"];
+
+let opened: Libc | undefined;
+
+/**
+ * The C library of this process. It stays open.
+ *
+ * @returns Its functions.
+ */
+export function libc(): Libc {
+  if (opened !== undefined) return opened;
+  if (Deno.build.os === "windows") {
+    throw new AbiError(
+      "unsupported",
+      "Cannot host native plugins: Windows is not supported yet",
+      {
+        fix: "run on Linux or macOS",
+      },
+    );
+  }
+  const name = Deno.build.os === "darwin" ? "libSystem.B.dylib" : "libc.so.6";
+  opened = Deno.dlopen(name, LIBC).symbols;
+  return opened;
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/**
+ * The bytes of a C string.
+ *
+ * @param text The text; it must not hold a zero byte.
+ * @returns UTF-8 with a zero byte at the end.
+ */
+export function cString(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(text.length * 3 + 1);
+  const { written } = encoder.encodeInto(text, bytes);
+  return bytes.slice(0, written + 1);
+}
+
+/**
+ * Writes the struct of a string.
+ *
+ * @param pointer The address, 0 for the empty string.
+ * @param size The length in bytes.
+ * @returns The 16 bytes.
+ */
+export function stringStruct(
+  pointer: bigint,
+  size: number,
+): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(16);
+  if (size > 0) {
+    const view = new DataView(bytes.buffer);
+    view.setBigUint64(0, pointer, true);
+    view.setBigUint64(8, BigInt(size), true);
+  }
+  return bytes;
+}
+
+/** A string of a plugin as it crosses the border: where it is and how long. */
+export interface StringPlace {
+  /** The address. */
+  readonly pointer: bigint;
+  /** The length in bytes. */
+  readonly size: bigint;
+}
+
+/**
+ * Reads the struct of a string.
+ *
+ * @param struct The bytes that hold it.
+ * @param offset Where it starts.
+ * @returns Address and length; the empty string has both 0.
+ */
+export function stringPlace(struct: Uint8Array, offset = 0): StringPlace {
+  const view = new DataView(struct.buffer, struct.byteOffset + offset, 16);
+  const pointer = view.getBigUint64(0, true);
+  const size = view.getBigUint64(8, true);
+  // A null pointer is empty whatever the length says, and a dangling one of length 0 is never touched.
+  return pointer === 0n || size === 0n
+    ? { pointer: 0n, size: 0n }
+    : { pointer, size };
+}
+
+/**
+ * Copies bytes out of native memory.
+ *
+ * @param place Where they are.
+ * @returns The copy.
+ */
+export function readBytes(place: StringPlace): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(Number(place.size));
+  if (bytes.length > 0) {
+    libc().copyOut(bytes, place.pointer, BigInt(bytes.length));
+  }
+  return bytes;
+}
+
+/**
+ * Decodes UTF-8; invalid bytes become U+FFFD.
+ *
+ * @param bytes The bytes.
+ * @returns The text.
+ */
+export function decodeText(bytes: Uint8Array): string {
+  return decoder.decode(bytes);
+}
+
+/**
+ * Encodes text as UTF-8.
+ *
+ * @param text The text.
+ * @returns The bytes.
+ */
+export function encodeText(text: string): Uint8Array<ArrayBuffer> {
+  return encoder.encode(text);
+}
+
+/**
+ * Copies bytes into memory that `free` gives back.
+ *
+ * @param bytes The bytes.
+ * @returns The address, 0 for no bytes.
+ */
+export function mallocBytes(bytes: Uint8Array<ArrayBuffer>): bigint {
+  if (bytes.length === 0) return 0n;
+  const size = BigInt(bytes.length);
+  const pointer = libc().malloc(size);
+  if (pointer === 0n) {
+    throw new AbiError(
+      "protocol",
+      `Cannot pass a string: no memory for ${size} bytes`,
+    );
+  }
+  libc().copyIn(pointer, bytes, size);
+  return pointer;
+}
+
+/** A borrowed string: the struct, and the bytes that must stay reachable until the call has settled. */
+export interface Borrowed {
+  /** The struct to pass. */
+  readonly struct: Uint8Array<ArrayBuffer>;
+  /** What it points to. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * Lends text to a plugin.
+ *
+ * @param text The text or its bytes.
+ * @returns The struct and its owner.
+ */
+export function borrow(text: string | Uint8Array<ArrayBuffer>): Borrowed {
+  const bytes = typeof text === "string" ? encoder.encode(text) : text;
+  if (bytes.length === 0) return { struct: new Uint8Array(16), bytes };
+  const pointer = Deno.UnsafePointer.value(Deno.UnsafePointer.of(bytes));
+  return { struct: stringStruct(pointer, bytes.length), bytes };
+}
