@@ -93,7 +93,7 @@ class CallDriver {
   #ignored = false;
   #cancelling: Promise<void> | undefined;
   #wake: (() => void) | undefined;
-  #timers: number[] = [];
+  #timers: ReturnType<typeof setTimeout>[] = [];
 
   constructor(port: StepPort, options: DriveOptions) {
     this.#port = port;
