@@ -119,16 +119,26 @@ async function findMarked(mark: string, since?: number): Promise<number[]> {
     return found.split("\n").filter(Boolean).map(Number)
       .filter((pid) => pid !== Deno.pid);
   }
-  // The last field is the newest pid: if it is still the tree's own, the tree
-  // cannot have started anything.
-  if (
-    since !== undefined &&
-    readQuietly("/proc/loadavg").trim().endsWith(` ${since}`)
-  ) return [];
-  return procPids().filter((pid) =>
+  return candidates(since).filter((pid) =>
     pid !== Deno.pid &&
     readQuietly(`/proc/${pid}/environ`).includes(`${TREE_VARIABLE}=${mark}`)
   );
+}
+
+/** Up to here it is cheaper to try each pid than to list them all. */
+const FEW_PIDS = 32;
+
+/**
+ * The processes that a tree may have started: those with a pid given out after its
+ * own. The last field of `/proc/loadavg` is the newest pid, so on a quiet machine
+ * there is none to look at.
+ */
+function candidates(since: number | undefined): number[] {
+  const newest = Number(readQuietly("/proc/loadavg").trim().split(" ").at(-1));
+  // Pids start again from the bottom one day: then anything is possible.
+  if (since === undefined || !(newest >= since)) return procPids();
+  if (newest - since > FEW_PIDS) return procPids().filter((pid) => pid > since);
+  return Array.from({ length: newest - since }, (_, at) => since + 1 + at);
 }
 
 /** A process that is told from a later one with the same pid. */

@@ -102,7 +102,8 @@ export async function landlockArgv(
   const entry = launcher([JSON.stringify(rules), "--", ...argv]);
   return {
     argv: entry.argv,
-    env: { ...entry.env, TMPDIR: temp },
+    // A home that can be used, as the private one under bubblewrap is.
+    env: { ...entry.env, TMPDIR: temp, ...paths.home ? { HOME: temp } : {} },
     dispose: () =>
       Deno.remove(temp, { recursive: true }).catch(() => {
         // A directory that the program made unreadable; the system sweeps it.
