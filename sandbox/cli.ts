@@ -1,2 +1,161 @@
-/** Placeholder. @module */
-export {};
+/**
+ * The sandbox from the command line: run one program bounded and confined, or see
+ * what this system can confine with.
+ *
+ * ```sh
+ * deno run --allow-run --allow-read --allow-env --allow-write cli.ts run --read . -- ls
+ * deno run --allow-run --allow-read --allow-env cli.ts probe
+ * ```
+ *
+ * @module
+ */
+
+import {
+  type CommandIo,
+  type Flags,
+  parseFlags,
+  printFailure,
+  printResult,
+  processIo,
+  UsageError,
+} from "./command.ts";
+import { inheritedEnvironment } from "./environment.ts";
+import { type IsolationLevel, probeIsolation } from "./isolation.ts";
+import { joinPath, normalizePath } from "./paths.ts";
+import { run } from "./run.ts";
+
+const HELP = `Run a program bounded, confined and ended for sure
+
+Usage:
+  sandbox run [flags] -- PROGRAM [ARGUMENT…]
+  sandbox probe [--json]
+
+Flags of run:
+  --read PATH       let it read PATH (again for more)
+  --write PATH      let it read and write PATH (again for more)
+  --net             let it use the network
+  --env NAME        hand on a variable (again for more)
+  --timeout-ms N    kill it after N milliseconds; 0 waits for ever (default 30000)
+  --max-bytes N     bytes kept of each stream (default 1048576)
+  --isolation L     required, preferred or off (default required)
+  --json            print one object with code, signal and both texts
+
+Examples:
+  sandbox run --read . -- wc -l README.md
+  sandbox run --write ./out --timeout-ms 5000 -- ./build.sh
+`;
+
+/**
+ * Runs the command line of this member.
+ *
+ * @param args The arguments, without the program's name.
+ * @param io Where to write.
+ * @returns the exit code: the program's own for `run`, 1 for a failure, 2 for a
+ * command line that cannot be understood, 124 when the time was up.
+ *
+ * @example Usage
+ * ```ts
+ * import { sandboxCommand } from "@bulkhead/sandbox/cli";
+ * import { processIo } from "@bulkhead/sandbox/command";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const io = { ...processIo(), out: () => {} };
+ * assertEquals(await sandboxCommand(["--help"], io), 0);
+ * ```
+ */
+export async function sandboxCommand(
+  args: readonly string[],
+  io: CommandIo,
+): Promise<number> {
+  try {
+    const flags = parseFlags(args, {
+      boolean: ["help", "json", "net"],
+      string: ["timeout-ms", "max-bytes", "isolation"],
+      collect: ["read", "write", "env"],
+      alias: { h: "help" },
+    });
+    if (flags.on("help")) {
+      io.out(HELP);
+      return 0;
+    }
+    switch (flags.operands[0]) {
+      case "run":
+        return await runProgram(flags, io);
+      case "probe":
+        return await probe(flags, io);
+      default:
+        throw new UsageError(
+          flags.operands[0] === undefined
+            ? "Cannot read the command line: no command is given"
+            : `Cannot read the command line: "${
+              flags.operands[0]
+            }" is not a command`,
+          "sandbox run -- PROGRAM, or sandbox probe",
+        );
+    }
+  } catch (error) {
+    return printFailure(io, error, args.includes("--json"));
+  }
+}
+
+async function runProgram(flags: Flags, io: CommandIo): Promise<number> {
+  if (flags.rest.length === 0) {
+    throw new UsageError(
+      "Cannot run: no program is given",
+      "sandbox run -- PROGRAM",
+    );
+  }
+  const absolute = (path: string): string =>
+    normalizePath(joinPath(Deno.cwd(), path));
+  const result = await run(flags.rest, {
+    env: inheritedEnvironment(flags.list("env")),
+    timeoutMs: flags.integer("timeout-ms") ?? 30_000,
+    maxBytes: flags.integer("max-bytes") ?? 1024 * 1024,
+    isolation: {
+      policy: {
+        read: flags.list("read").map(absolute),
+        write: flags.list("write").map(absolute),
+        net: flags.on("net"),
+      },
+      level: level(flags.text("isolation")),
+    },
+  });
+  if (flags.on("json")) {
+    printResult(io, { ...result });
+  } else {
+    io.out(result.stdout);
+    io.err(result.stderr);
+    if (result.timedOut) io.err("error: the time was up; it was killed\n");
+  }
+  return result.timedOut ? 124 : result.code ?? 1;
+}
+
+function level(text: string | undefined): IsolationLevel {
+  switch (text) {
+    case undefined:
+    case "required":
+      return "required";
+    case "preferred":
+    case "off":
+      return text;
+    default:
+      throw new UsageError(
+        `Cannot read the command line: --isolation is "${text}"`,
+        "--isolation required, preferred or off",
+      );
+  }
+}
+
+async function probe(flags: Flags, io: CommandIo): Promise<number> {
+  const found = await probeIsolation();
+  if (flags.on("json")) printResult(io, { ...found });
+  else {
+    io.out(`${found.backend}: ${found.detail}\n`);
+    if (found.fix) io.out(`fix: ${found.fix}\n`);
+  }
+  return found.backend === "none" ? 1 : 0;
+}
+
+if (import.meta.main) {
+  Deno.exitCode = await sandboxCommand(Deno.args, processIo());
+}
