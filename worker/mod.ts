@@ -5,3 +5,4 @@
  */
 export * from "./frame.ts";
 export * from "./agents/driver.ts";
+export * from "./scripted_agent.ts";

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { type DenoEntry, denoEntry, readJsonFile } from "@bulkhead/sandbox";
+import { denoEntry, readJsonFile } from "@bulkhead/sandbox";
 import {
   type AgentArguments,
   ArgumentProblem,
@@ -55,6 +55,16 @@ export const SCRIPTED_AGENT_PERMISSIONS: readonly string[] = [
   "--allow-env",
 ];
 
+/** How to start the agent. */
+export interface ScriptedAgentCommand {
+  /** The command line, the deno binary first. */
+  argv: string[];
+  /** Variables that it needs on top of its environment. */
+  env: Record<string, string>;
+  /** Paths that an isolated child must be able to read. */
+  readable: string[];
+}
+
 /** The scripts that ship with the agent, by name. */
 export const SCRIPTED_EXAMPLES: readonly string[] = ["greeting"];
 
@@ -99,7 +109,9 @@ export function scriptedExample(name: string): URL {
  * assert(argv.some((word) => word.endsWith("scripted_agent.ts")));
  * ```
  */
-export function scriptedAgentEntry(args: readonly string[]): DenoEntry {
+export function scriptedAgentEntry(
+  args: readonly string[],
+): ScriptedAgentCommand {
   return denoEntry(new URL("./scripted_agent.ts", import.meta.url), {
     permissions: SCRIPTED_AGENT_PERMISSIONS,
     args,
@@ -148,7 +160,7 @@ async function main(argv: readonly string[]): Promise<number> {
     ]] as const
   ) {
     Deno.addSignalListener(signal, () => {
-      if (!script.ignoreTerm) session.exit(code);
+      if (!script.ignoreTerm) session.terminate(code);
     });
   }
   return await session.run();

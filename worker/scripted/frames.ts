@@ -1,3 +1,4 @@
+// deno-lint-ignore-file camelcase -- field names are the wire's own
 /**
  * The frames of the scripted agent, in the shapes of the real child.
  *
@@ -156,7 +157,7 @@ export class Frames {
         stop_sequence: "",
         type: "message",
         usage: {
-          ...this.#usage(0),
+          ...this.usage(0),
           service_tier: null,
           inference_geo: null,
           iterations: null,
@@ -205,13 +206,13 @@ export class Frames {
       stop_reason: input.stopReason,
       session_id: this.sessionId,
       total_cost_usd: totals.costUsd,
-      usage: this.#usage(input.messages),
+      usage: this.usage(input.messages),
       modelUsage: totals.messages === 0 ? {} : this.#modelUsage(totals),
       permission_denials: input.denials,
       ...(input.terminalReason === undefined
         ? {}
         : { terminal_reason: input.terminalReason }),
-      fast_mode_state: "off",
+      ...(input.terminalReason === undefined ? {} : { fast_mode_state: "off" }),
       ...(input.origin === undefined ? {} : { origin: input.origin }),
       uuid: crypto.randomUUID(),
     };
@@ -225,9 +226,11 @@ export class Frames {
           api_error_status: input.apiErrorStatus ?? null,
           duration_ms: input.durationMs,
           duration_api_ms: totals.apiMs,
-          ttft_ms: input.ttftMs,
-          ttft_stream_ms: input.ttftMs,
-          time_to_request_ms: 0,
+          ...(input.messages === 0 ? {} : {
+            ttft_ms: input.ttftMs,
+            ttft_stream_ms: input.ttftMs,
+            time_to_request_ms: 0,
+          }),
           num_turns: input.numTurns,
           result: input.result,
           ...shared,
@@ -245,7 +248,8 @@ export class Frames {
     );
   }
 
-  #usage(messages: number): Json {
+  /** The `usage` object for so many model messages. */
+  usage(messages: number): Json {
     return {
       input_tokens: this.#tokens.input * messages,
       cache_creation_input_tokens: 0,

@@ -136,17 +136,20 @@ export function describeAsk(
   }
   const inside = path.startsWith(cwd + "/");
   const description = inside ? path.slice(cwd.length + 1) : path;
-  if (WRITERS.includes(tool)) {
-    return {
-      description,
-      suggestions: [{
-        type: "setMode",
-        mode: "acceptEdits",
-        destination: "session",
-      }],
-    };
-  }
   const parent = path.slice(0, path.lastIndexOf("/"));
+  if (WRITERS.includes(tool)) {
+    const mode = {
+      type: "setMode",
+      mode: "acceptEdits",
+      destination: "session",
+    };
+    const directories = {
+      type: "addDirectories",
+      directories: [parent],
+      destination: "session",
+    };
+    return { description, suggestions: inside ? [mode] : [mode, directories] };
+  }
   return {
     description,
     suggestions: [{

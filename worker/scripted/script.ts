@@ -251,7 +251,11 @@ export type Fault =
 
 /** A script that is not well formed: names where and what. */
 export class ScriptError extends SyntaxError {
-  /** @param message What was found where, and what is wanted. */
+  /**
+   * Makes the error.
+   *
+   * @param message What was found where, and what is wanted
+   */
   constructor(message: string) {
     super(message);
     this.name = "ScriptError";

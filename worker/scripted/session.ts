@@ -25,6 +25,7 @@ import {
 import type { SessionRecord } from "./memory.ts";
 
 const TASK_GRACE_MS = 5_000;
+const STOP_MS = 2_000;
 
 /** What a session starts from. */
 export interface SessionOptions {
@@ -69,6 +70,7 @@ export class Session implements Stage {
   #eof = false;
   #mcpReady: Promise<void> | undefined;
   #failed = false;
+  #playing: Promise<void> | undefined;
 
   /** @param options Arguments, script and what is remembered. */
   constructor(options: SessionOptions) {
@@ -132,6 +134,17 @@ export class Session implements Stage {
     );
   }
 
+  /** Ends on a signal: commands first, nothing more is written. */
+  async terminate(code: number): Promise<never> {
+    this.output.stop();
+    this.turn?.abort.abort();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise((resolve) => timer = setTimeout(resolve, STOP_MS));
+    await Promise.race([this.#playing, late]);
+    clearTimeout(timer);
+    return await this.exit(code);
+  }
+
   /** Ends the process at once. */
   async exit(code: number): Promise<never> {
     this.output.stop();
@@ -165,7 +178,8 @@ export class Session implements Stage {
     this.frames.state("running");
     queued.before?.();
     emitInit(this);
-    await playSteps(this, turn, steps);
+    this.#playing = playSteps(this, turn, steps);
+    await this.#playing;
     this.#failed = finishTurn(this, turn, queued.origin);
     this.turn = undefined;
     this.frames.state("idle");

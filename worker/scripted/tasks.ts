@@ -1,3 +1,4 @@
+// deno-lint-ignore-file camelcase -- field names are the wire's own
 /**
  * What runs when a call is cleared: own tools, MCP tools, questions,
  * subagents, and background tasks that end later.
@@ -207,6 +208,7 @@ async function runSubagent(
       totalDurationMs: ms,
       totalTokens: 15,
       totalToolUseCount: usage.tool_uses,
+      usage: stage.frames.usage(1),
     },
   };
 }
