@@ -1,7 +1,7 @@
 /**
  * Path arithmetic for deciding whether a path lies inside a directory.
  *
- * The module is synchronous and imports nothing, so that a process that starts
+ * The module is synchronous and imports next to nothing, so that a process that starts
  * once per tool call can afford it. The only I/O is the link look-up, which goes
  * through a {@linkcode PathPort}.
  *
@@ -19,6 +19,8 @@
  *
  * @module
  */
+
+import { namePermission } from "./permissions.ts";
 
 /** What path resolution needs from a file system. */
 export interface PathPort {
@@ -46,7 +48,7 @@ export const denoPathPort: PathPort = {
       if (
         error instanceof Deno.errors.NotCapable &&
         !/^\/(?:proc|sys|dev)(?:\/|$)/.test(path)
-      ) throw error;
+      ) throw namePermission("Following links", error);
       return error instanceof Deno.errors.NotFound ? undefined : null;
     }
   },
