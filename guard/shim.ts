@@ -1,0 +1,171 @@
+import {
+  denoEntry,
+  ensurePrivateDir,
+  writeFileAtomic,
+} from "@bulkhead/sandbox";
+import { HOOK_ENVIRONMENT } from "./hook_environment.ts";
+import { DENIALS_DIR } from "./denials.ts";
+
+/** Name of the shim in the home's `bin` directory. */
+const SHIM = "bulkhead-guard";
+
+/** Variables that would let somebody else's code or rules into the hook process. */
+const SCRUBBED = [
+  "NODE_OPTIONS",
+  "DENO_V8_FLAGS",
+  "DENO_PERMISSION_BROKER_PATH",
+  "DENO_AUDIT_PERMISSIONS",
+  "DENO_AUTH_TOKENS",
+  "DENO_CONDITIONS",
+];
+
+/**
+ * The one executable that a harness starts per tool call.
+ *
+ * @param home The Bulkhead home.
+ * @returns Where the shim lies.
+ *
+ * @example
+ * ```ts
+ * import { shimPath } from "@bulkhead/guard";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(shimPath("/home/me/.bulkhead"), "/home/me/.bulkhead/bin/bulkhead-guard");
+ * ```
+ */
+export function shimPath(home: string): string {
+  return `${home}/bin/${SHIM}`;
+}
+
+/**
+ * Writes the shim: a `sh` script that starts the hook under Deno with exactly the permissions
+ * it needs. The denial log lies three directories above the marker, which is the last argument.
+ *
+ * Needs `--allow-read` and `--allow-write` of the home, and `--allow-env`.
+ *
+ * @param home The Bulkhead home; made when missing.
+ * @returns The shim's path.
+ *
+ * @example
+ * ```ts
+ * import { writeShim } from "@bulkhead/guard";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const home = await Deno.makeTempDir();
+ * const path = await writeShim(home);
+ * assertEquals((await Deno.stat(path)).mode! & 0o777, 0o700);
+ * await Deno.remove(home, { recursive: true });
+ * ```
+ */
+export async function writeShim(home: string): Promise<string> {
+  const path = shimPath(home);
+  const text = shimText();
+  await ensurePrivateDir(home);
+  await ensurePrivateDir(`${home}/bin`);
+  if (await sameFile(path, text)) return path;
+  await writeFileAtomic(path, text, { mode: 0o700 });
+  return path;
+}
+
+/** Says whether the file is there, executable for its owner only, with this text. */
+async function sameFile(path: string, text: string): Promise<boolean> {
+  try {
+    const info = await Deno.lstat(path);
+    return info.isFile && ((info.mode ?? 0) & 0o777) === 0o700 &&
+      await Deno.readTextFile(path) === text;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+/** The script. */
+function shimText(): string {
+  const module = new URL("./hook.ts", import.meta.url);
+  const entry = denoEntry(module, {
+    permissions: ["--allow-read", `--allow-env=${HOOK_ENVIRONMENT.join(",")}`],
+  });
+  const [deno = Deno.execPath(), ...rest] = entry.argv;
+  const target = rest.pop() ?? module.href;
+  const exports = Object.entries(entry.env).map(([name, value]) =>
+    `export ${name}=${shellQuote(value)}`
+  );
+  return [
+    "#!/bin/sh",
+    "# Bulkhead write guard: one tool call on stdin, the verdict on stdout.",
+    "# Written by `bulkhead guard install`, which overwrites it.",
+    `unset ${SCRUBBED.join(" ")}`,
+    ...exports,
+    "for last do :; done",
+    'case "${last-}" in',
+    "  /*/*/*/*) root=${last%/*/*/*} ;;",
+    "  *) root=$PWD ;;",
+    "esac",
+    `log=$root/${DENIALS_DIR}`,
+    "# A comma would split the permission: grant a relative path instead.",
+    'case "$root" in',
+    '  *,*) here=$PWD; cd "$root" && log=' + DENIALS_DIR +
+    ' && set -- --cwd "$here" "$@" ;;',
+    "esac",
+    `exec ${[deno, ...rest].map(shellQuote).join(" ")} --allow-write="$log" ` +
+    `${shellQuote(target)} "$@"`,
+    "",
+  ].join("\n");
+}
+
+/**
+ * Quotes a text for `sh`.
+ *
+ * @param text Any text without NUL.
+ * @returns The text as one shell word.
+ *
+ * @example
+ * ```ts
+ * import { shellQuote } from "@bulkhead/guard";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(shellQuote("it's"), `'it'\\''s'`);
+ * ```
+ */
+export function shellQuote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/**
+ * Escapes a text for use between double quotes in `sh`; ordinary paths come back unchanged.
+ *
+ * @param text Any text without NUL.
+ * @returns The text with `\`, `"`, `$` and the backtick escaped.
+ *
+ * @example
+ * ```ts
+ * import { escapeDoubleQuoted } from "@bulkhead/guard";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(escapeDoubleQuoted("/a b/$x"), "/a b/\\$x");
+ * ```
+ */
+export function escapeDoubleQuoted(text: string): string {
+  return text.replace(/[\\"$`]/g, "\\$&");
+}
+
+/**
+ * Says what will break the shim one day.
+ *
+ * @param deno The path of the deno binary.
+ * @returns A line for a person, or nothing.
+ *
+ * @example npx cleans its cache
+ * ```ts
+ * import { runtimeWarning } from "@bulkhead/guard";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(runtimeWarning("/usr/bin/deno"), undefined);
+ * assertEquals(runtimeWarning("/root/.npm/_npx/1/node_modules/deno/deno")?.includes("npm i -g deno"), true);
+ * ```
+ */
+export function runtimeWarning(deno: string): string | undefined {
+  return deno.includes("/_npx/")
+    ? `The hook runs "${deno}", which npx removes one day: install Deno with \`npm i -g deno\` and arm again`
+    : undefined;
+}
