@@ -42,6 +42,13 @@ function* offeredTools(
   }
 }
 
+/** What one agent tells another: the text proper stands in a block of its own. */
+function agentText(content: unknown): string {
+  return objectsOf(content).map((block) =>
+    textOf(block.text) || textOf(block.encrypted_content)
+  ).join("\n");
+}
+
 function read(body: unknown): ModelRequest {
   const request = isObject(body) ? body : {};
   const tools = [...offeredTools(request.tools)];
@@ -62,7 +69,9 @@ function read(body: unknown): ModelRequest {
         isError: false,
       });
     } else if (item.role === "user") {
-      for (const text of [contentText(item.content)]) userTexts.push(text);
+      userTexts.push(contentText(item.content));
+    } else if (item.type === "agent_message") {
+      userTexts.push(agentText(item.content));
     } else if (item.role === "developer" || item.role === "system") {
       system.push(contentText(item.content));
     }

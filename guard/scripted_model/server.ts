@@ -84,6 +84,8 @@ export class ScriptedModel implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #requests: RecordedRequest[] = [];
   readonly #problems: string[] = [];
+  /** Which conversation each call belongs to. */
+  readonly #issued = new Map<string, string>();
   readonly #gates = new Map<string, PromiseWithResolvers<void>>();
   readonly #waiting = new Set<{ met(): boolean; resolve(): void }>();
   readonly #onRequest: ((request: RecordedRequest) => void) | undefined;
@@ -122,8 +124,11 @@ export class ScriptedModel implements AsyncDisposable {
    */
   results(): ToolResult[] {
     const seen = new Map<string, ToolResult>();
-    for (const { request } of this.#requests) {
+    for (const { request, conversation } of this.#requests) {
       for (const result of request.results) {
+        // A forked conversation repeats its parent's calls, not always with their results.
+        const owner = this.#issued.get(result.callId);
+        if (owner !== undefined && owner !== conversation) continue;
         if (!seen.has(result.callId)) seen.set(result.callId, result);
       }
     }
@@ -305,6 +310,9 @@ export class ScriptedModel implements AsyncDisposable {
       return Response.json(protocol.error(400, `scripted model: ${message}`), {
         status: 400,
       });
+    }
+    for (const call of answer.calls) {
+      this.#issued.set(call.id, turn.conversation);
     }
     if (!asked.stream && !step.cut) {
       return Response.json(protocol.whole(answer));
