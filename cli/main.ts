@@ -1,0 +1,88 @@
+import {
+  closest,
+  type CommandIo,
+  printFailure,
+  UsageError,
+} from "@bulkhead/sandbox/command";
+import { HELP, VERBS, VERSION } from "./help.ts";
+
+/** What a verb does with its arguments. */
+type Verb = (args: string[], io: CommandIo) => Promise<number>;
+
+/**
+ * The verbs, each loaded when it is asked for: a command that needs no plugin host
+ * should not wait for one.
+ */
+const verbs: Record<string, () => Promise<Verb>> = {
+  run: async () => (await import("./run.ts")).runCommand,
+  attach: async () => (await import("./attach.ts")).attachCommand,
+  doctor: async () => (await import("./doctor.ts")).doctorCommand,
+  completions: async () =>
+    (await import("./completions.ts")).completionsCommand,
+  plugins: async () => (await import("@bulkhead/plugins/cli")).pluginsCommand,
+  guard: async () => (await import("@bulkhead/guard/cli")).guardCommand,
+  worker: async () => (await import("@bulkhead/worker/cli")).workerCommand,
+  abi: async () => (await import("@bulkhead/abi/cli")).abiCommand,
+  sandbox: async () => (await import("@bulkhead/sandbox/cli")).sandboxCommand,
+};
+
+/** Names that earlier programs called us by. */
+const ALIASES: Record<string, string[]> = {
+  "guard-codex": ["guard", "hook", "--harness", "codex"],
+  "guard-hook": ["guard", "hook"],
+};
+
+/**
+ * Runs one command line of `bulkhead`.
+ *
+ * @param args The arguments, without the program's name.
+ * @param io Where to read and write.
+ * @returns the exit code: 0, 1 for a failure, 2 for a command line that cannot be
+ * understood.
+ *
+ * @example Usage
+ * ```ts
+ * import { bulkheadCommand } from "@bulkhead/bulkhead";
+ * import { processIo } from "@bulkhead/sandbox/command";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const io = { ...processIo(), out: () => {} };
+ * assertEquals(await bulkheadCommand(["--version"], io), 0);
+ * ```
+ */
+export async function bulkheadCommand(
+  args: string[],
+  io: CommandIo,
+): Promise<number> {
+  try {
+    const [first, ...rest] = args;
+    if (
+      first === undefined || first === "help" || /^(?:-h|--help)$/.test(first)
+    ) {
+      io.out(HELP);
+      return first === undefined ? 2 : 0;
+    }
+    if (/^(?:-V|--version|version)$/.test(first)) {
+      io.out(`bulkhead ${VERSION}\n`);
+      return 0;
+    }
+    const alias = ALIASES[first];
+    if (alias) return await bulkheadCommand([...alias, ...rest], io);
+    const load = Object.hasOwn(verbs, first) ? verbs[first] : undefined;
+    if (!load) throw unknownVerb(first);
+    const verb = await load();
+    return await verb(rest, io);
+  } catch (error) {
+    return printFailure(io, error, args.includes("--json"));
+  }
+}
+
+function unknownVerb(word: string): UsageError {
+  const near = closest(word, VERBS);
+  return new UsageError(
+    `Cannot run: "${word}" is not a command of bulkhead${
+      near ? `; did you mean "${near}"?` : ""
+    }`,
+    near ? `bulkhead ${near}` : "bulkhead help",
+  );
+}
