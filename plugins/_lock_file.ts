@@ -123,7 +123,7 @@ async function readRaw(
       `Cannot write the lock file "${path}": it has schema ${raw.schema}, this version knows ${SCHEMA}`;
   }
   for (const [name, value] of Object.entries(raw.plugins)) {
-    const entry = toEntry(value);
+    const entry = toLockEntry(value);
     if (entry === null) {
       lock.problems.push(
         `the lock file "${path}" has a malformed entry "${name}"`,
@@ -133,7 +133,13 @@ async function readRaw(
   return { raw, lock };
 }
 
-function toEntry(value: unknown): LockEntry | null {
+/**
+ * Reads one entry.
+ *
+ * @param value What a file holds.
+ * @returns The entry, or `null` when it makes no sense.
+ */
+export function toLockEntry(value: unknown): LockEntry | null {
   if (!isRecord(value)) return null;
   const { source, kind, version, hash, installedAt, sha256, commit } = value;
   if (kind !== "directory" && kind !== "archive" && kind !== "git") return null;

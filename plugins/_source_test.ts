@@ -328,9 +328,12 @@ Deno.test("an interrupted swap is undone, a finished one is kept", () =>
     await swapIn(late, plugins, "x");
     assertEquals(await repair(dir, plugins), []);
     assertEquals(await Deno.readTextFile(`${plugins}/x/v`), "new");
-    assertEquals([...Deno.readDirSync(dir)].map((entry) => entry.name), [
-      "plugins",
-    ]);
+    assertEquals(
+      (await Array.fromAsync(Deno.readDir(dir))).map((entry) => entry.name),
+      [
+        "plugins",
+      ],
+    );
     // Taken back by its own process.
     const stage = await make("newer");
     const back = await swapIn(stage, plugins, "x");

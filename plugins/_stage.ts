@@ -7,10 +7,14 @@
  *
  * @module
  */
+import { readTextCapped, writeFileAtomic } from "@bulkhead/sandbox";
 import type { TreeEntry } from "./_tree.ts";
 
 /** How the names of staging directories begin. */
 const PREFIX = ".bulkhead-install-";
+
+/** The name of the note in a staging directory. */
+const NOTE = "note.json";
 
 /** A staging directory. */
 export interface Stage {
@@ -107,6 +111,16 @@ async function copyExactly(
 }
 
 /**
+ * Leaves a note in a stage: what is still to be recorded when the process dies after {@linkcode swapIn}.
+ *
+ * @param stage The stage.
+ * @param text The note.
+ */
+export async function writeNote(stage: Stage, text: string): Promise<void> {
+  await writeFileAtomic(`${stage.dir}/${NOTE}`, text);
+}
+
+/**
  * Puts the staged content into place; an old version is kept in the stage.
  *
  * @param stage The stage.
@@ -159,11 +173,13 @@ export async function removeStage(stage: Stage): Promise<void> {
  *
  * @param parent The parent of the plugins directory.
  * @param pluginsDir The plugins directory.
+ * @param finish Gets the note of each stage, see {@linkcode writeNote}, after the directories are in order.
  * @returns One line per repair.
  */
 export async function repair(
   parent: string,
   pluginsDir: string,
+  finish: (noteText: string) => Promise<void> = () => Promise.resolve(),
 ): Promise<string[]> {
   const notices: string[] = [];
   for (const name of await names(parent)) {
@@ -177,6 +193,8 @@ export async function repair(
         `plugin "${plugin}": an interrupted update was undone, the old version is back`,
       );
     }
+    const note = await readNote(`${dir}/${NOTE}`);
+    if (note !== undefined) await finish(note);
     await removeTree(dir);
   }
   return notices;
@@ -190,6 +208,15 @@ export async function repair(
  */
 export async function needsRepair(parent: string): Promise<boolean> {
   return (await names(parent)).some((name) => name.startsWith(PREFIX));
+}
+
+/** A note that was never finished is no note. */
+async function readNote(path: string): Promise<string | undefined> {
+  try {
+    return await readTextCapped(path, 65_536);
+  } catch {
+    return undefined;
+  }
 }
 
 async function names(dir: string): Promise<string[]> {

@@ -5,3 +5,8 @@
  */
 
 export * from "./tool.ts";
+export * from "./adapters.ts";
+export * from "./install.ts";
+export * from "./installed.ts";
+export * from "./remove.ts";
+export * from "./scaffold.ts";

@@ -1,0 +1,92 @@
+/**
+ * What installs have brought, and putting right what a killed one left.
+ *
+ * @module
+ */
+import { namedPermissions } from "@bulkhead/sandbox";
+import { InstallError } from "./_install_error.ts";
+import {
+  digestIfThere,
+  exclusively,
+  type InstallPlaces,
+  parentOf,
+  PLUGIN_NAME,
+} from "./_install_places.ts";
+import { type LockEntry, readLockFile } from "./_lock_file.ts";
+import { needsRepair } from "./_stage.ts";
+import { quote } from "./_text.ts";
+
+/** One plugin of the lock file and what became of it. */
+export interface InstalledPlugin {
+  /** The name of the plugin. */
+  name: string;
+  /** The directory it was installed into. */
+  dir: string;
+  /** What the lock file says. */
+  entry: LockEntry;
+  /** Whether its directory still has the content that was installed. */
+  state: "intact" | "modified" | "missing";
+}
+
+/**
+ * What installs have brought, by the lock file.
+ *
+ * Needs `--allow-read` of the home.
+ *
+ * @param places Where plugins live.
+ * @returns The plugins by name, and what is wrong with the lock file.
+ */
+export async function installedPlugins(
+  places: InstallPlaces,
+): Promise<{ plugins: InstalledPlugin[]; problems: string[] }> {
+  return await namedPermissions("Listing the installed plugins", async () => {
+    const pluginsDir = places.pluginsDir ?? `${places.home}/plugins`;
+    const lock = await readLockFile(`${places.home}/plugins.lock.json`);
+    const problems = [...lock.problems];
+    if (lock.readOnly !== undefined) problems.push(lock.readOnly);
+    const plugins: InstalledPlugin[] = [];
+    for (const [name, entry] of lock.plugins) {
+      if (!PLUGIN_NAME.test(name)) {
+        problems.push(
+          `the lock file names a plugin ${
+            quote(name)
+          }, which no install can have made`,
+        );
+        continue;
+      }
+      const dir = `${pluginsDir}/${name}`;
+      const present = await digestIfThere(dir).catch(() => null);
+      const state = present === undefined
+        ? "missing"
+        : present?.hash === entry.hash
+        ? "intact"
+        : "modified";
+      plugins.push({ name, dir, entry, state });
+    }
+    return { plugins, problems };
+  });
+}
+
+/**
+ * Undoes what an install left behind that was killed; does nothing while another one is at work.
+ *
+ * Needs `--allow-read` and `--allow-write` of the home.
+ *
+ * @param places Where plugins live.
+ * @returns What was repaired, one line each.
+ */
+export async function repairInstalls(places: InstallPlaces): Promise<string[]> {
+  const pluginsDir = places.pluginsDir ?? `${places.home}/plugins`;
+  if (!await needsRepair(parentOf(pluginsDir))) return [];
+  try {
+    return await exclusively(
+      "Repairing installs",
+      places,
+      (_, notices) => Promise.resolve(notices),
+      0,
+    );
+  } catch (error) {
+    if (error instanceof InstallError && error.code === "busy") return [];
+    throw error;
+  }
+}
