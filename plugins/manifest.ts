@@ -14,7 +14,7 @@ import { ManifestError } from "./errors.ts";
 
 export type { ManifestProblem } from "./_fields.ts";
 export type { HookEvent, HookSpec } from "./_hook_spec.ts";
-export type { Permissions, Program } from "./_program.ts";
+export type { Permissions, Program, ProgramSpec } from "./_program.ts";
 export type { ToolSpec } from "./_tool_spec.ts";
 
 /** The name of the manifest in a plugin's directory. */
@@ -84,7 +84,7 @@ export interface ParseManifestOptions {
  * );
  * assertEquals(manifest.name, "demo");
  * assertEquals(manifest.version, "0.0.0");
- * assertEquals(manifest.tools[0].params, { type: "object" });
+ * assertEquals(manifest.tools[0]?.params, { type: "object" });
  * ```
  */
 export function parseManifest(

@@ -4,9 +4,19 @@
  * @module
  */
 
-export * from "./tool.ts";
 export * from "./adapters.ts";
+export * from "./config.ts";
+export * from "./digest.ts";
+export * from "./discover.ts";
+export * from "./errors.ts";
+export * from "./hooks.ts";
 export * from "./install.ts";
 export * from "./installed.ts";
+export * from "./load.ts";
+export * from "./manifest.ts";
+export * from "./names.ts";
+export * from "./read.ts";
 export * from "./remove.ts";
 export * from "./scaffold.ts";
+export * from "./tool.ts";
+export * from "./trust.ts";

@@ -56,7 +56,7 @@ export interface ToolCallDetails {
   /** What the process wrote to stderr, cut at the cap. */
   stderr: string;
   /** The isolation the call ran under, `none` when nothing was started. */
-  isolation: "bubblewrap" | "landlock" | "seatbelt" | "none";
+  isolation: "bubblewrap" | "landlock" | "none";
 }
 
 /** The answer of one tool call. */
@@ -109,6 +109,12 @@ export interface ToolCallContext {
    * @default the workspace the tool was loaded for
    */
   cwd?: string;
+  /**
+   * A tighter deadline than the tool's own, in milliseconds.
+   *
+   * @default the tool's own
+   */
+  timeoutMs?: number;
   /** The harness's own id of the call. */
   toolCallId?: string;
   /** Gets what the tool has said so far. */

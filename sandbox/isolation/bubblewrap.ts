@@ -104,6 +104,9 @@ export function bubblewrapArgv(
     "/tmp",
     ...paths.home ? ["--tmpfs", paths.home] : [],
     ...policyMounts(paths),
+    // Empty when the policy does not grant it: the program still starts where it should.
+    "--dir",
+    paths.cwd,
     "--chdir",
     paths.cwd,
     "--",

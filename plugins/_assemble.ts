@@ -1,0 +1,254 @@
+import { commandLine } from "./_disclosure.ts";
+import { type PluginHost, PluginProgram } from "./_plugin_run.ts";
+import { printable, quote } from "./_text.ts";
+import type { SandboxLevel } from "./config.ts";
+import { digestPlugin } from "./digest.ts";
+import type { DiscoveredPlugin } from "./discover.ts";
+import { UntrustedError } from "./errors.ts";
+import type { LoadedHook } from "./hooks.ts";
+import { MANIFEST_NAME, type ToolSpec } from "./manifest.ts";
+import { pluginDirName, toolName } from "./names.ts";
+import { createPluginTool } from "./plugin_tool.ts";
+import type { PluginOnDisk } from "./read.ts";
+import { ArgumentValidator, checkSchema } from "./schema.ts";
+import type { Tool, ToolRegistry } from "./tool.ts";
+
+/** The native library of a loaded plugin. */
+export interface LoadedNative {
+  /** The absolute path of the library, inside the plugin's real directory. */
+  library: string;
+}
+
+/** A plugin that passed every gate. */
+export interface LoadedPlugin {
+  /** The declared name. */
+  readonly name: string;
+  /** The declared version. */
+  readonly version: string;
+  /** The real path of the directory. */
+  readonly dir: string;
+  /** The trusted content. */
+  readonly hash: string;
+  /** The plugin's own writable directory; made when something runs. */
+  readonly dataDir: string;
+  /** Its tools that are offered. */
+  readonly tools: readonly Tool[];
+  /** Its hooks, those that never fire included. */
+  readonly hooks: readonly LoadedHook[];
+  /** Its native library; `@bulkhead/abi` loads it. */
+  readonly native?: LoadedNative;
+  /**
+   * Checks that the content is still the trusted one; call it before anything of the plugin runs.
+   *
+   * @throws {UntrustedError} If it is not.
+   */
+  verify(): Promise<void>;
+}
+
+/** Where loaded plugins go and what they run in. */
+export interface AssembleOptions {
+  home: string;
+  workspace: string;
+  sandbox: SandboxLevel;
+  workspaceAccess: "read" | "write";
+  registry: ToolRegistry;
+  warnings: string[];
+}
+
+/** Makes tools and hooks of trusted plugins. */
+export function assemble(
+  items: readonly { found: DiscoveredPlugin; plugin: PluginOnDisk }[],
+  options: AssembleOptions,
+): LoadedPlugin[] {
+  const dataNames = new Set<string>();
+  // The plugin that lives in the directory of its name owns the data of that name.
+  for (const { found, plugin } of items) {
+    if (found.name === plugin.manifest.name) dataNames.add(found.name);
+  }
+  return items.map(({ found, plugin }) => {
+    const { name } = plugin.manifest;
+    const owns = found.name === name || !dataNames.has(name);
+    dataNames.add(name);
+    const dataName = pluginDirName(owns ? name : `${name}@${found.name}`);
+    const host = hostOf(plugin, `${options.home}/data/${dataName}`, options);
+    return loadedPlugin(found, plugin, host, options);
+  });
+}
+
+function hostOf(
+  plugin: PluginOnDisk,
+  dataDir: string,
+  options: AssembleOptions,
+): PluginHost {
+  const { name } = plugin.manifest;
+  let { digest } = plugin;
+  return {
+    name,
+    dir: plugin.dir,
+    dataDir,
+    workspace: options.workspace,
+    hash: digest.hash,
+    paths: new Map(
+      digest.files.map((file) => [file.path, file.kind !== "directory"]),
+    ),
+    sandbox: options.sandbox,
+    workspaceAccess: options.workspaceAccess,
+    async verify(): Promise<void> {
+      if (digest.isUnchanged()) return;
+      const trusted = digest.hash;
+      let found = "";
+      let reason = "";
+      try {
+        const now = await digestPlugin(plugin.dir);
+        if (now.hash === trusted) {
+          digest = now;
+          return;
+        }
+        found = now.hash;
+        reason = `its content changed from ${trusted} to ${found}`;
+      } catch (error) {
+        if (error instanceof Deno.errors.NotCapable) throw error;
+        reason = error instanceof Error ? error.message : String(error);
+      }
+      throw new UntrustedError(
+        `plugin ${
+          quote(name)
+        } is not the one that was trusted: ${reason}; load it again to decide anew`,
+        { plugin: name, trusted, found },
+      );
+    },
+  };
+}
+
+function loadedPlugin(
+  found: DiscoveredPlugin,
+  plugin: PluginOnDisk,
+  host: PluginHost,
+  options: AssembleOptions,
+): LoadedPlugin {
+  const { manifest } = plugin;
+  const warn = (line: number, message: string): void => {
+    options.warnings.push(
+      `plugin \`${printable(found.name)}\` (${
+        printable(`${found.dir}/${MANIFEST_NAME}`)
+      }): line ${line}: ${message}`,
+    );
+  };
+  for (const problem of manifest.problems) {
+    warn(problem.line, `${quote(problem.key)}: ${problem.message}`);
+  }
+  const tools: Tool[] = [];
+  for (const spec of manifest.tools) {
+    const tool = loadedTool(spec, plugin, host, warn);
+    if (tool === undefined) continue;
+    const { added, warning } = options.registry.add(tool);
+    if (added) tools.push(tool);
+    else if (warning !== undefined) warn(spec.line, warning);
+  }
+  const hooks: LoadedHook[] = [];
+  for (const spec of manifest.hooks) {
+    const program = PluginProgram.prepare(host, spec);
+    const label = `hook on ${quote(spec.event)}`;
+    if (typeof program === "string") {
+      warn(spec.line, `${label} left out: ${program}`);
+      continue;
+    }
+    if (program.note !== undefined) {
+      warn(spec.line, `${label} will fail: ${program.note}`);
+    }
+    hooks.push({
+      plugin: manifest.name,
+      event: spec.event,
+      ...(spec.fires === undefined ? {} : { fires: spec.fires }),
+      matcher: spec.matcher,
+      onError: spec.onError,
+      timeoutMs: spec.timeoutMs,
+      command: commandLine(spec),
+      program,
+    });
+  }
+  const native = loadedNative(plugin, host, warn);
+  return {
+    name: manifest.name,
+    version: manifest.version,
+    dir: host.dir,
+    hash: host.hash,
+    dataDir: host.dataDir,
+    tools,
+    hooks,
+    ...(native === undefined ? {} : { native }),
+    verify: () => host.verify(),
+  };
+}
+
+function loadedTool(
+  spec: ToolSpec,
+  plugin: PluginOnDisk,
+  host: PluginHost,
+  warn: (line: number, message: string) => void,
+): Tool | undefined {
+  const { manifest } = plugin;
+  const label = `tool ${quote(spec.name)} of plugin ${quote(manifest.name)}`;
+  const schema = checkSchema(spec.params);
+  if ("problem" in schema) {
+    warn(spec.line, `${label} left out: params: ${schema.problem}`);
+    return undefined;
+  }
+  const program = PluginProgram.prepare(host, spec);
+  if (typeof program === "string") {
+    warn(spec.line, `${label} left out: ${program}`);
+    return undefined;
+  }
+  for (const note of schema.notes) warn(spec.line, `${label}: params: ${note}`);
+  if (program.note !== undefined) {
+    warn(spec.line, `${label} will fail: ${program.note}`);
+  }
+  const name = toolName({ plugin: manifest.name, tool: spec.name });
+  if (name !== `plugin__${manifest.name}__${spec.name}`) {
+    warn(spec.line, `${label} is offered as "${name}"`);
+  }
+  return createPluginTool({
+    tool: {
+      name,
+      ...(spec.annotations?.title === undefined
+        ? {}
+        : { title: spec.annotations.title }),
+      description: spec.description,
+      inputSchema: schema.wire,
+      ...(spec.annotations === undefined
+        ? {}
+        : { annotations: spec.annotations }),
+      source: {
+        plugin: manifest.name,
+        tool: spec.name,
+        version: manifest.version,
+        hash: host.hash,
+        dir: host.dir,
+      },
+    },
+    program,
+    validator: new ArgumentValidator(spec.params),
+    timeoutMs: spec.timeoutMs,
+    workspace: host.workspace,
+  });
+}
+
+function loadedNative(
+  plugin: PluginOnDisk,
+  host: PluginHost,
+  warn: (line: number, message: string) => void,
+): LoadedNative | undefined {
+  const { native } = plugin.manifest;
+  if (native === undefined) return undefined;
+  const path = native.library.replace(/^(?:\.\/)+/, "");
+  if (host.paths.get(path) === true) {
+    return { library: `${host.dir}/${path}` };
+  }
+  warn(
+    1,
+    `native library ${
+      quote(native.library)
+    } is not a file of the plugin, left out`,
+  );
+  return undefined;
+}

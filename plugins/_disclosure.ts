@@ -1,0 +1,80 @@
+import type { ProgramSpec } from "./_program.ts";
+import { printable, quote, shown } from "./_text.ts";
+import type { SandboxLevel } from "./config.ts";
+import type { PluginManifest } from "./manifest.ts";
+
+/**
+ * Everything in a manifest that can run or reach something, one printable line each. The same lines are put to a person
+ * and compared when the content changes, so nothing that is run can be missing from the comparison.
+ */
+export function disclose(manifest: PluginManifest): string[] {
+  const lines: string[] = [];
+  for (const tool of manifest.tools) {
+    lines.push(
+      `tool ${quote(tool.name)} runs: ${commandLine(tool)}${reach(tool)}`,
+    );
+  }
+  for (const hook of manifest.hooks) {
+    const filter = hook.matcher === "*" ? "" : ` for ${quote(hook.matcher)}`;
+    const fires = hook.fires === undefined
+      ? " (not an event of this version, never fired)"
+      : "";
+    lines.push(
+      `hook on ${printable(hook.event)}${filter}${fires} runs: ${
+        commandLine(hook)
+      }${reach(hook)}; when it fails: ${hook.onError}`,
+    );
+  }
+  if (manifest.native !== undefined) {
+    lines.push(
+      `native library loaded into a child process: ${
+        shown(manifest.native.library)
+      }`,
+    );
+  }
+  return lines;
+}
+
+/** The command line of a tool or hook as the manifest has it, nothing cut. */
+export function commandLine(spec: ProgramSpec): string {
+  const { program } = spec;
+  const words = program.kind === "deno"
+    ? ["deno", "run", program.module, ...program.args]
+    : [program.command, ...program.args];
+  return words.map(shown).join(" ");
+}
+
+function reach(spec: ProgramSpec): string {
+  const parts: string[] = [];
+  const { permissions } = spec;
+  if (permissions === undefined) {
+    parts.push(
+      spec.program.kind === "deno" ? "no permissions" : "default permissions",
+    );
+  } else {
+    for (const kind of ["read", "write", "net"] as const) {
+      if (permissions[kind].length > 0) {
+        parts.push(`${kind} ${permissions[kind].map(shown).join(", ")}`);
+      }
+    }
+    if (parts.length === 0) parts.push("no permissions");
+  }
+  if (spec.env.length > 0) parts.push(`environment ${spec.env.join(", ")}`);
+  return `; ${parts.join("; ")}`;
+}
+
+/** What isolation means for the person who is asked. */
+export function isolationLine(
+  level: SandboxLevel,
+  backend: string,
+): string {
+  if (level === "off") {
+    return "sandbox: OFF by configuration, everything above runs with all of your rights";
+  }
+  if (backend !== "none") {
+    return `sandbox: ${backend}; default permissions are: read the plugin and the workspace, write the plugin's data directory, no network`;
+  }
+  return level === "required"
+    ? "sandbox: required but not available here, nothing above can run until it is"
+    : "sandbox: NOT AVAILABLE here and only preferred, everything above runs with all of your rights";
+}

@@ -1,0 +1,350 @@
+/**
+ * From configured directories to tools and hooks, through every gate.
+ *
+ * @module
+ */
+
+import { assemble, type LoadedPlugin } from "./_assemble.ts";
+import { messageOf, printable, quote } from "./_text.ts";
+import type { PluginsConfig } from "./config.ts";
+import { type DiscoveredPlugin, discoverPlugins } from "./discover.ts";
+import type { LoadedHook } from "./hooks.ts";
+import { MANIFEST_NAME } from "./manifest.ts";
+import {
+  type PluginOnDisk,
+  questionFor,
+  readPlugin,
+  recordFor,
+} from "./read.ts";
+import { type Tool, ToolRegistry } from "./tool.ts";
+import {
+  type TrustHandler,
+  type TrustPin,
+  type TrustRecord,
+  TrustStore,
+} from "./trust.ts";
+
+export type { LoadedNative, LoadedPlugin } from "./_assemble.ts";
+
+/** What {@linkcode loadPlugins} needs to know. */
+export interface LoadOptions {
+  /** The resolved configuration. */
+  config: PluginsConfig;
+  /** The Bulkhead home. */
+  home: string;
+  /** The workspace: the working directory of tools and hooks. */
+  workspace: string;
+  /** Answers the question of trust; without one nothing new is trusted. */
+  trust?: TrustHandler;
+  /**
+   * Plugins that are trusted by name and content.
+   *
+   * @default []
+   */
+  pins?: readonly TrustPin[];
+  /**
+   * Names that no tool may take.
+   *
+   * @default []
+   */
+  reserved?: readonly string[];
+  /**
+   * The directories to scan.
+   *
+   * @default the home's `plugins`, then the configured ones
+   */
+  scanDirs?: readonly string[];
+  /**
+   * What a command without `permissions` may do to the workspace.
+   *
+   * @default "read"
+   */
+  workspaceAccess?: "read" | "write";
+}
+
+/** A plugin that was found and is not trusted. */
+export interface RefusedPlugin {
+  /** The declared name. */
+  name: string;
+  /** The real path of the directory. */
+  dir: string;
+  /** The content hash. */
+  hash: string;
+  /** Why, and what to do, in one printable line. */
+  reason: string;
+}
+
+/** Plugins are switched off: nothing was read. */
+export interface DisabledOutcome {
+  /** What happened. */
+  status: "disabled";
+}
+
+/** Plugins are on and none may be loaded. */
+export interface BlockedOutcome {
+  /** What happened. */
+  status: "blocked_pending_trust";
+  /** The line that people should see. */
+  notice: string;
+  /** The plugins that wait for a decision; empty when the gate is closed for all. */
+  refused: RefusedPlugin[];
+  /** What else people should see, one line each. */
+  warnings: string[];
+}
+
+/** Plugins are loaded. */
+export interface LoadedOutcome {
+  /** What happened. */
+  status: "loaded";
+  /** The plugins, sorted by directory name. */
+  plugins: LoadedPlugin[];
+  /** The tools of all plugins. */
+  tools: Tool[];
+  /** The hooks of all plugins, in the order of plugins and manifests. */
+  hooks: LoadedHook[];
+  /** The plugins that were not loaded because they are not trusted. */
+  refused: RefusedPlugin[];
+  /** What else people should see, one line each. */
+  warnings: string[];
+}
+
+/** What {@linkcode loadPlugins} did. */
+export type LoadOutcome = DisabledOutcome | BlockedOutcome | LoadedOutcome;
+
+/** The line for a closed gate. */
+export const BLOCKED_NOTICE =
+  '[capabilities.plugins] is enabled but this workspace is not trusted ([capabilities.trust] default must be "always") — no plugin was loaded';
+
+/**
+ * Finds, hashes, parses and gates plugins. Nothing of a plugin runs here.
+ *
+ * Needs `--allow-read` of the scanned directories and the home, `--allow-write` of the home when a decision is
+ * remembered; calling the tools needs `--allow-run` and `--allow-env` too.
+ *
+ * @param options The configuration, the places and who answers questions.
+ * @returns What was loaded, or why nothing was.
+ *
+ * @example Off by default
+ * ```ts
+ * import { defaultConfig, loadPlugins } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const outcome = await loadPlugins({
+ *   config: defaultConfig(),
+ *   home: "/home/me/.bulkhead",
+ *   workspace: "/work",
+ * });
+ * assertEquals(outcome, { status: "disabled" });
+ * ```
+ */
+export async function loadPlugins(options: LoadOptions): Promise<LoadOutcome> {
+  const { config } = options;
+  if (!config.enabled) return { status: "disabled" };
+  const { trust } = config;
+  if (
+    !trust.enabled || (trust.default !== "ask" && trust.default !== "always")
+  ) return blocked([], []);
+  const dirs = options.scanDirs ??
+    [`${options.home}/plugins`, ...config.dirs];
+  const warnings: string[] = [];
+  const found = await readAll(await discoverPlugins(dirs), warnings);
+  const gate = new Gate(options, warnings);
+  const trusted: { found: DiscoveredPlugin; plugin: PluginOnDisk }[] = [];
+  const refused: RefusedPlugin[] = [];
+  for (const item of found) {
+    const reason = await gate.refusal(item.plugin);
+    if (reason === undefined) trusted.push(item);
+    else refused.push(refusal(item.plugin, reason));
+  }
+  const nobodyAsked = trust.default === "ask" && options.trust === undefined;
+  if (trusted.length === 0 && (refused.length > 0 || nobodyAsked)) {
+    return blocked(refused, warnings);
+  }
+  const registry = new ToolRegistry({ reserved: options.reserved ?? [] });
+  const plugins = assemble(trusted, {
+    home: options.home,
+    workspace: await Deno.realPath(options.workspace),
+    sandbox: config.sandbox,
+    workspaceAccess: options.workspaceAccess ?? "read",
+    registry,
+    warnings,
+  });
+  return {
+    status: "loaded",
+    plugins,
+    tools: registry.list(),
+    hooks: plugins.flatMap((plugin) => plugin.hooks),
+    refused,
+    warnings,
+  };
+}
+
+/**
+ * Puts the loaded tools into a host's registry.
+ *
+ * @param outcome What was loaded.
+ * @param registry The host's registry.
+ * @returns What people should see on stderr, one line each, `warning: ` in front; nothing when plugins are off.
+ */
+export function registerPlugins(
+  outcome: LoadOutcome,
+  registry: ToolRegistry,
+): string[] {
+  if (outcome.status === "disabled") return [];
+  const lines = [
+    ...(outcome.status === "blocked_pending_trust" ? [outcome.notice] : []),
+    ...outcome.refused.map((plugin) => plugin.reason),
+    ...outcome.warnings,
+  ];
+  if (outcome.status === "loaded") {
+    for (const tool of outcome.tools) {
+      const { warning } = registry.add(tool);
+      if (warning !== undefined) lines.push(warning);
+    }
+  }
+  return lines.map((line) => `warning: ${line}`);
+}
+
+function blocked(
+  refused: RefusedPlugin[],
+  warnings: string[],
+): BlockedOutcome {
+  return {
+    status: "blocked_pending_trust",
+    notice: BLOCKED_NOTICE,
+    refused,
+    warnings,
+  };
+}
+
+/** Plugins that are read at the same time. */
+const PARALLEL = 8;
+
+async function readAll(
+  found: readonly DiscoveredPlugin[],
+  warnings: string[],
+): Promise<{ found: DiscoveredPlugin; plugin: PluginOnDisk }[]> {
+  const results: (PluginOnDisk | string)[] = new Array(found.length);
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let index = next++; index < found.length; index = next++) {
+      const item = found[index];
+      if (item === undefined) return;
+      try {
+        results[index] = await readPlugin(item.dir, { directory: item.name });
+      } catch (error) {
+        if (error instanceof Deno.errors.NotCapable) throw error;
+        results[index] = `plugin \`${printable(item.name)}\` (${
+          printable(`${item.dir}/${MANIFEST_NAME}`)
+        }): ${messageOf(error)}`;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, work));
+  return found.flatMap((item, index) => {
+    const result = results[index];
+    if (typeof result === "string") warnings.push(result);
+    return typeof result === "object" ? [{ found: item, plugin: result }] : [];
+  });
+}
+
+/** Decides about one plugin after the other. */
+class Gate {
+  readonly #options: LoadOptions;
+  readonly #warnings: string[];
+  readonly #store: TrustStore;
+  #records: Map<string, TrustRecord> | undefined;
+
+  constructor(options: LoadOptions, warnings: string[]) {
+    this.#options = options;
+    this.#warnings = warnings;
+    this.#store = new TrustStore(options.home);
+  }
+
+  /** Why the plugin is not trusted; undefined when it is. */
+  async refusal(plugin: PluginOnDisk): Promise<string | undefined> {
+    const { manifest, digest, dir } = plugin;
+    const record = (await this.#read()).get(dir);
+    const known = record?.hash === digest.hash ? record.decision : undefined;
+    if (known === "never") {
+      return 'it was refused for good; "bulkhead plugins trust" decides anew';
+    }
+    if (this.#options.config.trust.default === "always") return undefined;
+    const pins = (this.#options.pins ?? []).filter((pin) =>
+      pin.name === manifest.name
+    );
+    if (pins.some((pin) => pin.hash === digest.hash)) return undefined;
+    if (pins.length > 0) {
+      return `its content is ${digest.hash}, not the ${
+        pins.map((pin) => pin.hash).join(" or ")
+      } of --trust-plugin`;
+    }
+    if (known === "always") return undefined;
+    const what = record === undefined
+      ? `its content ${digest.hash} is not trusted`
+      : `its content changed to ${digest.hash} since it was decided about`;
+    if (this.#options.trust === undefined) {
+      return `${what} and nobody can be asked; run "bulkhead plugins trust" or pass --trust-plugin ${
+        quote(`${manifest.name}=${digest.hash}`, 1000)
+      }`;
+    }
+    return await this.#ask(plugin, record) ? undefined : `${what}`;
+  }
+
+  async #read(): Promise<Map<string, TrustRecord>> {
+    if (this.#records === undefined) {
+      const { records, problem } = await this.#store.read();
+      if (problem !== undefined) this.#warnings.push(problem);
+      this.#records = records;
+    }
+    return this.#records;
+  }
+
+  /** Only the exact words open the gate; anything else, an exception too, is a no. */
+  async #ask(
+    plugin: PluginOnDisk,
+    record: TrustRecord | undefined,
+  ): Promise<boolean> {
+    const { sandbox } = this.#options.config;
+    const question = await questionFor(plugin, {
+      sandbox,
+      ...(record === undefined ? {} : { record }),
+    });
+    let answer: unknown;
+    try {
+      answer = await this.#options.trust?.(question);
+    } catch (error) {
+      this.#warnings.push(
+        `plugin ${quote(plugin.manifest.name)}: the question failed: ${
+          messageOf(error)
+        }`,
+      );
+      return false;
+    }
+    if (answer === "always" || answer === "never") {
+      try {
+        await this.#store.set(plugin.dir, recordFor(plugin, answer));
+      } catch (error) {
+        if (error instanceof Deno.errors.NotCapable) throw error;
+        this.#warnings.push(
+          `plugin ${
+            quote(plugin.manifest.name)
+          }: the answer is not remembered: ${messageOf(error)}`,
+        );
+      }
+    }
+    return answer === "always" || answer === "once";
+  }
+}
+
+function refusal(plugin: PluginOnDisk, reason: string): RefusedPlugin {
+  const { name } = plugin.manifest;
+  return {
+    name,
+    dir: plugin.dir,
+    hash: plugin.digest.hash,
+    reason: `plugin ${quote(name)} (${
+      printable(plugin.dir)
+    }) not loaded: ${reason}`,
+  };
+}
