@@ -1,8 +1,44 @@
 /**
  * One agent session behind a socket.
  *
+ * {@linkcode runWorker} hosts an agent: every tool call is judged before it runs, frames are kept and pushed to any
+ * number of clients, questions wait for a person and outlive their client, and the end leaves nothing behind.
+ * {@linkcode connect} talks to a worker from another process.
+ *
+ * @example One turn of the scripted agent
+ * ```ts
+ * import { runWorker, scriptedDriver } from "@bulkhead/worker";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * const worker = await runWorker({
+ *   shortId: "demo",
+ *   home: `${cwd}/workers`,
+ *   cwd,
+ *   driver: scriptedDriver({ script: { schema: 1, turns: [{ steps: [{ say: "hello" }] }] }, sessions: `${cwd}/sessions` }),
+ * });
+ * const outcome = await worker.ask("hi");
+ * assertEquals(outcome.outcome, "completed");
+ * await worker.end();
+ * await Deno.remove(cwd, { recursive: true });
+ * ```
+ *
  * @module
  */
-export * from "./frame.ts";
+export * from "./agent_child.ts";
+export * from "./agents/claude.ts";
 export * from "./agents/driver.ts";
+export * from "./agents/scripted.ts";
+export * from "./agents/start_error.ts";
+export * from "./agents/stream_json.ts";
+export * from "./asks.ts";
+export * from "./frame.ts";
+export * from "./frame_log.ts";
+export * from "./gate.ts";
+export * from "./posture.ts";
+export * from "./rpc.ts";
 export * from "./scripted_agent.ts";
+export * from "./session.ts";
+export * from "./turn_state.ts";
+export * from "./turns.ts";
+export * from "./worker.ts";

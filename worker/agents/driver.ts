@@ -217,6 +217,8 @@ export interface AgentDriver {
   readonly replays: boolean;
   /** True when every turn should carry a uuid of ours. */
   readonly stampsTurns: boolean;
+  /** True when the agent says `running` before it takes up a turn and `idle` after it. */
+  readonly tellsState?: boolean;
   /** Starts the agent and resolves once it is ready for turns and its gate stands. */
   start(options: AgentStart): Promise<AgentStarted>;
   /**

@@ -1,0 +1,613 @@
+/**
+ * The driver for agents that speak stream-json over their pipes: Claude Code, the scripted agent, and whatever argv a
+ * caller brings.
+ *
+ * @module
+ */
+
+import {
+  AgentChild,
+  agentEnvironment,
+  type AgentLine,
+} from "../agent_child.ts";
+import {
+  type Frame,
+  isJsonObject,
+  type JsonObject,
+  parseLine,
+} from "../frame.ts";
+import {
+  askResponse,
+  controlError,
+  controlSuccess,
+  hookAnswer,
+} from "../gate.ts";
+import { TurnState } from "../turn_state.ts";
+import type {
+  AgentDriver,
+  AgentEnd,
+  AgentFrame,
+  AgentStart,
+  AgentStarted,
+  AgentStatus,
+  AgentTurn,
+  AskAnswer,
+  Gate,
+  ToolCall,
+  Verdict,
+} from "./driver.ts";
+import { AgentStartError } from "./start_error.ts";
+import { ToolServer } from "./tool_server.ts";
+
+/** Options of {@linkcode StreamJsonDriver}. */
+export interface StreamJsonOptions {
+  /** The agent's name. */
+  readonly name: string;
+  /**
+   * The argv of one start.
+   *
+   * @param start What is to be started
+   * @returns The program and its arguments
+   */
+  argv(start: AgentStart): readonly string[];
+  /** Variables on top of the inherited ones. */
+  readonly env?: Readonly<Record<string, string>>;
+  /**
+   * Register the PreToolUse callback before any turn and wait until the agent has confirmed it.
+   *
+   * @default {true}
+   */
+  readonly gate?: boolean;
+  /**
+   * Give every turn an id of ours. Without it a turn has exactly the bytes that the seed's worker writes.
+   *
+   * @default the value of `gate`
+   */
+  readonly stampsTurns?: boolean;
+  /**
+   * The name under which the host's tools are served.
+   *
+   * @default {"bulkhead"}
+   */
+  readonly serverName?: string;
+  /**
+   * How long the agent may take to confirm the gate.
+   *
+   * @default {30000}
+   */
+  readonly readyMs?: number;
+  /**
+   * How long a verdict may take before the call is denied. The agent itself waits 30 s.
+   *
+   * @default {25000}
+   */
+  readonly judgeMs?: number;
+  /** How many bytes of turns may wait for the agent. */
+  readonly maxQueueBytes?: number;
+  /** What the agent gets when our process dies. */
+  readonly parentDeath?: "SIGTERM" | "SIGKILL" | "none";
+}
+
+const CALLBACK = "gate";
+const CALLBACK_TIMEOUT_S = 30;
+const INTERRUPT_MS = 10_000;
+const SETTLE_MS = 1500;
+
+interface PendingReply {
+  resolve(response: JsonObject): void;
+  reject(error: Error): void;
+}
+
+/** Drives one stream-json agent process. */
+export class StreamJsonDriver implements AgentDriver {
+  /** The agent's name. */
+  readonly name: string;
+  /** True when turns are known to come back before their result. */
+  readonly replays: boolean;
+  /** True when every turn gets an id of ours. */
+  readonly stampsTurns: boolean;
+  /** True when the agent is known to tell its state. */
+  readonly tellsState: boolean;
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<AgentEnd>;
+  readonly #options: StreamJsonOptions;
+  readonly #gated: boolean;
+  readonly #state = new TurnState();
+  readonly #asks = new Map<string, unknown>();
+  readonly #replies = new Map<string, PendingReply>();
+  #child: AgentChild | undefined;
+  #start: AgentStart | undefined;
+  #server: ToolServer | undefined;
+  #batches: AsyncGenerator<readonly AgentLine[], void, undefined> | undefined;
+  #early: AgentFrame[] = [];
+  #sessionId: string | undefined;
+  #resolveEnded: (end: AgentEnd | PromiseLike<AgentEnd>) => void = () => {};
+  #idle: (() => void) | undefined;
+  #requests = 0;
+
+  /**
+   * Makes a driver for one process.
+   *
+   * @param options The agent
+   */
+  constructor(options: StreamJsonOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.#gated = options.gate ?? true;
+    this.stampsTurns = options.stampsTurns ?? this.#gated;
+    this.replays = this.#gated;
+    this.tellsState = this.#gated;
+    this.ended = new Promise((resolve) => this.#resolveEnded = resolve);
+  }
+
+  /**
+   * Starts the process, and with a gate waits until the agent has confirmed it.
+   *
+   * @param start What to start
+   * @returns The session and the gate
+   * @throws {AgentStartError} when the agent ends or stays silent instead
+   */
+  async start(start: AgentStart): Promise<AgentStarted> {
+    this.#start = start;
+    this.#sessionId = start.resume ?? start.sessionId;
+    if (start.tools !== undefined) {
+      this.#server = new ToolServer(
+        start.tools,
+        this.#options.serverName ?? "bulkhead",
+        start.cwd,
+      );
+    }
+    const child = await AgentChild.start(this.#options.argv(start), {
+      cwd: start.cwd,
+      env: agentEnvironment({
+        ...this.#options.env,
+        ...start.env,
+        CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "1",
+      }),
+      ...(this.#options.maxQueueBytes === undefined
+        ? {}
+        : { maxQueueBytes: this.#options.maxQueueBytes }),
+      ...(this.#options.parentDeath === undefined
+        ? {}
+        : { parentDeath: this.#options.parentDeath }),
+    });
+    this.#child = child;
+    this.#resolveEnded(child.ended);
+    this.#batches = child.lines();
+    if (!this.#gated) {
+      return {
+        sessionId: this.#sessionId,
+        gate: {
+          kind: "none",
+          verified: false,
+          detail: "the argv is the caller's",
+        },
+      };
+    }
+    return { sessionId: this.#sessionId, gate: await this.#openGate(child) };
+  }
+
+  /**
+   * Sends one turn.
+   *
+   * @param turn The turn
+   * @returns How many bytes were queued
+   */
+  send(turn: AgentTurn): Promise<number> {
+    try {
+      return Promise.resolve(this.#running().writeTurn(turnLine(turn)));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** Stops the running turn and waits until the agent has taken note. */
+  async interrupt(): Promise<void> {
+    await this.#request({ subtype: "interrupt" }, INTERRUPT_MS);
+  }
+
+  /**
+   * Answers an open ask; an unknown one is ignored.
+   *
+   * @param askId The ask
+   * @param answer The answer
+   */
+  answer(askId: string, answer: AskAnswer): void {
+    if (!this.#asks.has(askId)) return;
+    const input = this.#asks.get(askId);
+    this.#asks.delete(askId);
+    this.#state.answered(askId);
+    this.#reply(askId, () => askResponse(askId, answer, input));
+  }
+
+  /**
+   * The frames in order.
+   *
+   * @returns A batch per read
+   */
+  async *frames(): AsyncGenerator<readonly AgentFrame[], void, undefined> {
+    if (this.#early.length > 0) {
+      yield this.#early;
+      this.#early = [];
+    }
+    for (;;) {
+      const batch = await this.#next();
+      if (batch === undefined) return;
+      if (batch.length > 0) yield batch;
+    }
+  }
+
+  /**
+   * How the process stands.
+   *
+   * @returns Its pid, life and exit
+   */
+  status(): AgentStatus {
+    return this.#child?.status ??
+      { pid: null, alive: false, exitCode: null, signal: null };
+  }
+
+  /** The end of what the agent wrote to stderr. */
+  get stderrTail(): string {
+    return this.#child?.stderrTail ?? "";
+  }
+
+  /**
+   * Ends the agent: a running turn is interrupted first, because a closed stdin would leave it without its gate.
+   *
+   * @param options How long to wait after closing stdin and after TERM
+   * @returns How it ended
+   */
+  async close(
+    options: { eofMs?: number; termMs?: number } = {},
+  ): Promise<AgentEnd> {
+    const child = this.#child;
+    if (child === undefined) {
+      return { code: null, signal: null, stderrTail: "", by: "itself" };
+    }
+    if (this.#gated && child.status.alive && this.#state.working) {
+      await this.#settle();
+    }
+    this.#server?.abort();
+    return await child.close(
+      this.#state.working && this.#gated ? { ...options, eofMs: 0 } : options,
+    );
+  }
+
+  async #settle(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#idle = resolve;
+    const timer = setTimeout(resolve, SETTLE_MS);
+    this.interrupt().catch(() => {});
+    this.#child?.ended.then(() => resolve());
+    await promise;
+    clearTimeout(timer);
+  }
+
+  async #openGate(child: AgentChild): Promise<Gate> {
+    const servers = this.#server === undefined
+      ? {}
+      : { sdkMcpServers: [this.#options.serverName ?? "bulkhead"] };
+    const confirmed = this.#request({
+      subtype: "initialize",
+      hooks: {
+        PreToolUse: [{
+          matcher: null,
+          hookCallbackIds: [CALLBACK],
+          timeout: CALLBACK_TIMEOUT_S,
+        }],
+      },
+      ...servers,
+    }, this.#options.readyMs ?? 30_000);
+    let failure: Error | undefined;
+    let open = false;
+    confirmed.then(
+      () => open = true,
+      (error) =>
+        failure = error instanceof Error ? error : new Error(String(error)),
+    );
+    const stopped = confirmed.catch(() => {});
+    while (!open && failure === undefined) {
+      const batch = this.#next();
+      const first = await Promise.race([
+        batch,
+        stopped.then(() => "stopped" as const),
+      ]);
+      if (first === "stopped") {
+        // The read that is under way belongs to whoever reads the frames next.
+        this.#held = batch;
+        break;
+      }
+      if (first === undefined) break;
+      this.#early.push(...first);
+      await Promise.resolve();
+    }
+    await Promise.race([stopped, child.ended]);
+    if (open) {
+      return {
+        kind: "callback",
+        verified: true,
+        detail: "PreToolUse callback registered and confirmed",
+      };
+    }
+    const end = await child.close({ eofMs: 0, termMs: 2000 });
+    throw new AgentStartError(
+      this.name,
+      failure?.message ?? "it ended before it was ready",
+      end,
+      this.#early,
+    );
+  }
+
+  #held: Promise<readonly AgentFrame[] | undefined> | undefined;
+
+  async #next(): Promise<readonly AgentFrame[] | undefined> {
+    if (this.#held !== undefined) {
+      const held = this.#held;
+      this.#held = undefined;
+      return await held;
+    }
+    const step = await this.#batches?.next();
+    if (step === undefined || step.done === true) {
+      this.#state.ended();
+      this.#server?.abort();
+      for (const pending of this.#replies.values()) {
+        pending.reject(new Error("the agent's output has ended"));
+      }
+      this.#replies.clear();
+      return undefined;
+    }
+    return step.value.map((line) => this.#line(line));
+  }
+
+  #line(line: AgentLine): AgentFrame {
+    if (line.cut) {
+      const frame: Frame = {
+        kind: "malformed",
+        size: line.size,
+        head: line.text.slice(0, 512),
+      };
+      return { frame, raw: line.text.slice(0, 65_536) };
+    }
+    const { frame, value } = parseLine(line.text);
+    if (frame.kind === "malformed" && line.size > 4096) {
+      frame.size = line.size;
+      frame.head = line.text.slice(0, 512);
+    }
+    if (frame.kind !== "stream_event") this.#protocol(frame, value);
+    return { frame, raw: line.text };
+  }
+
+  #protocol(frame: Frame, value: JsonObject | undefined): void {
+    this.#state.apply(frame);
+    if (!this.#state.working) this.#idle?.();
+    if (frame.kind === "system" && frame.session_id !== undefined) {
+      this.#sessionId = frame.session_id;
+    }
+    if (frame.kind === "other" && frame.request_id !== undefined) {
+      if (frame.type_name === "control_response") {
+        this.#settleReply(frame.request_id, value);
+      }
+      if (frame.type_name === "control_cancel_request") {
+        this.#asks.delete(frame.request_id);
+      }
+      return;
+    }
+    if (frame.kind !== "control_request") return;
+    if (frame.request_id === "") {
+      this.#log(
+        `Cannot answer a control request of type "${frame.subtype}": it has no request_id`,
+      );
+      return;
+    }
+    switch (frame.subtype) {
+      case "can_use_tool":
+        this.#asks.set(frame.request_id, frame.input);
+        break;
+      case "hook_callback":
+        this.#judge(frame.request_id, frame.input);
+        break;
+      case "mcp_message":
+        this.#serve(frame.request_id, frame.server_name, frame.message);
+        break;
+      default:
+        this.#reply(
+          frame.request_id,
+          () =>
+            controlError(
+              frame.request_id,
+              `unsupported control_request subtype '${frame.subtype}'`,
+            ),
+        );
+    }
+  }
+
+  /** A callback always gets a decision; whatever goes wrong on our side is a deny. */
+  #judge(requestId: string, input: unknown): void {
+    const event = isJsonObject(input) ? input : {};
+    if (event.hook_event_name !== "PreToolUse") {
+      this.#reply(requestId, () => controlSuccess(requestId, {}));
+      return;
+    }
+    let verdict: Verdict | Promise<Verdict>;
+    try {
+      verdict = this.#start?.judge(this.#callOf(event)) ??
+        { decision: "deny", reason: "no judge" };
+    } catch (error) {
+      verdict = {
+        decision: "deny",
+        reason: `Cannot judge the call: ${
+          error instanceof Error ? error.message : error
+        }`,
+      };
+    }
+    if (!(verdict instanceof Promise)) {
+      const settled = verdict;
+      this.#reply(
+        requestId,
+        () => controlSuccess(requestId, hookAnswer(settled)),
+      );
+      return;
+    }
+    const limit = this.#options.judgeMs ?? 25_000;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<Verdict>((resolve) => {
+      timer = setTimeout(
+        () =>
+          resolve({
+            decision: "deny",
+            reason: `No verdict within ${limit} ms`,
+          }),
+        limit,
+      );
+    });
+    Promise.race([verdict, late]).catch((error): Verdict => ({
+      decision: "deny",
+      reason: String(error),
+    }))
+      .then((settled) => {
+        clearTimeout(timer);
+        this.#reply(
+          requestId,
+          () => controlSuccess(requestId, hookAnswer(settled)),
+        );
+      });
+  }
+
+  #callOf(event: JsonObject): ToolCall {
+    return {
+      toolName: typeof event.tool_name === "string" ? event.tool_name : "",
+      input: event.tool_input ?? null,
+      cwd: typeof event.cwd === "string" ? event.cwd : this.#start?.cwd ?? "",
+      ...(typeof event.tool_use_id === "string"
+        ? { toolUseId: event.tool_use_id }
+        : {}),
+      ...(typeof event.agent_id === "string"
+        ? { agentId: event.agent_id }
+        : {}),
+    };
+  }
+
+  #serve(
+    requestId: string,
+    serverName: string | undefined,
+    message: unknown,
+  ): void {
+    const server = this.#server;
+    if (
+      server === undefined ||
+      serverName !== (this.#options.serverName ?? "bulkhead")
+    ) {
+      this.#reply(
+        requestId,
+        () =>
+          controlError(requestId, `no MCP server '${serverName ?? ""}' here`),
+      );
+      return;
+    }
+    server.answer(message).then((answer) => {
+      this.#reply(
+        requestId,
+        () => controlSuccess(requestId, { mcp_response: answer }),
+      );
+    });
+  }
+
+  /** Writes an answer; what cannot be written or put into JSON is logged and never thrown. */
+  #reply(requestId: string, build: () => string): void {
+    try {
+      this.#running().writeUrgent(build());
+    } catch (error) {
+      this.#log(
+        `Cannot answer request "${requestId}": ${
+          error instanceof Error ? error.message : error
+        }`,
+      );
+    }
+  }
+
+  async #request(request: JsonObject, timeoutMs: number): Promise<JsonObject> {
+    const child = this.#running();
+    const id = `bulkhead-${++this.#requests}-${
+      crypto.randomUUID().slice(0, 8)
+    }`;
+    const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
+    this.#replies.set(id, { resolve, reject });
+    const timer = setTimeout(() => {
+      this.#replies.delete(id);
+      reject(
+        new Error(
+          `the agent did not answer "${request.subtype}" within ${timeoutMs} ms`,
+        ),
+      );
+    }, timeoutMs);
+    try {
+      child.writeUrgent(
+        JSON.stringify({ type: "control_request", request_id: id, request }),
+      );
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      this.#replies.delete(id);
+    }
+  }
+
+  /** The echo of an answer of ours looks the same; only an id that we asked with counts. */
+  #settleReply(id: string, value: JsonObject | undefined): void {
+    const pending = this.#replies.get(id);
+    const response = value?.response;
+    if (pending === undefined || !isJsonObject(response)) return;
+    this.#replies.delete(id);
+    if (response.subtype === "success") {
+      pending.resolve(isJsonObject(response.response) ? response.response : {});
+    } else {pending.reject(
+        new Error(
+          typeof response.error === "string"
+            ? response.error
+            : "the agent refused",
+        ),
+      );}
+  }
+
+  #running(): AgentChild {
+    if (this.#child === undefined) {
+      throw new Deno.errors.BrokenPipe(
+        "Cannot write to the agent: it is not started",
+      );
+    }
+    return this.#child;
+  }
+
+  #log(line: string): void {
+    this.#start?.log?.(line);
+  }
+}
+
+/**
+ * The line of a turn.
+ *
+ * @param turn The turn
+ * @returns One JSON line without its newline
+ */
+export function turnLine(turn: AgentTurn): string {
+  const images = (turn.images ?? []).map((image) => ({
+    type: "image",
+    source: { type: "base64", media_type: image.mediaType, data: image.data },
+  }));
+  const content = [...images, { type: "text", text: turn.text }];
+  return JSON.stringify({
+    type: "user",
+    message: { role: "user", content },
+    ...(turn.uuid === undefined ? {} : { uuid: turn.uuid }),
+  });
+}
+
+/**
+ * A driver for an argv that the caller brings, as the seed's worker takes it: no gate, turns in the seed's bytes.
+ *
+ * @param argv The program and its arguments
+ * @returns The driver
+ */
+export function argvDriver(argv: readonly string[]): StreamJsonDriver {
+  return new StreamJsonDriver({ name: "argv", argv: () => argv, gate: false });
+}

@@ -1,0 +1,135 @@
+/**
+ * The host's tools as an MCP server without a process: JSON-RPC messages in, answers out.
+ *
+ * @module
+ */
+
+import { isJsonObject, type JsonObject } from "../frame.ts";
+import type { HostTool, ToolSource } from "./driver.ts";
+
+const PROTOCOL = "2025-11-25";
+const METHOD_NOT_FOUND = -32601;
+const INVALID_PARAMS = -32602;
+
+/** Serves a {@linkcode ToolSource} to an agent that carries MCP messages over its own pipes. */
+export class ToolServer {
+  readonly #tools: ToolSource;
+  readonly #name: string;
+  readonly #cwd: string;
+  readonly #running = new Map<string, AbortController>();
+
+  /**
+   * Makes a server.
+   *
+   * @param tools The tools
+   * @param name The server's name
+   * @param cwd The working directory of the calls
+   */
+  constructor(tools: ToolSource, name: string, cwd: string) {
+    this.#tools = tools;
+    this.#name = name;
+    this.#cwd = cwd;
+  }
+
+  /**
+   * Answers one message. Notifications are answered too, because the agent waits for it.
+   *
+   * @param message The JSON-RPC message, unchecked
+   * @returns The answer
+   */
+  async answer(message: unknown): Promise<JsonObject> {
+    if (!isJsonObject(message) || typeof message.method !== "string") {
+      return failure(null, -32600, "Cannot read the message: no method");
+    }
+    const params = isJsonObject(message.params) ? message.params : {};
+    if (message.id === undefined) {
+      if (message.method === "notifications/cancelled") {
+        this.#running.get(String(params.requestId))?.abort();
+      }
+      return success(0, {});
+    }
+    const id = message.id;
+    switch (message.method) {
+      case "initialize":
+        return success(id, {
+          protocolVersion: typeof params.protocolVersion === "string"
+            ? params.protocolVersion
+            : PROTOCOL,
+          capabilities: { tools: {} },
+          serverInfo: { name: this.#name, version: "1" },
+        });
+      case "ping":
+        return success(id, {});
+      case "tools/list":
+        return success(id, { tools: [...this.#tools].map(describe) });
+      case "tools/call":
+        return await this.#call(id, params);
+      default:
+        return failure(
+          id,
+          METHOD_NOT_FOUND,
+          `Unknown method "${message.method}"`,
+        );
+    }
+  }
+
+  /** Ends all running calls. */
+  abort(): void {
+    for (const controller of this.#running.values()) controller.abort();
+  }
+
+  async #call(id: unknown, params: JsonObject): Promise<JsonObject> {
+    const name = typeof params.name === "string" ? params.name : "";
+    const tool = this.#tools.get(name);
+    if (tool === undefined) {
+      return failure(id, INVALID_PARAMS, `Unknown tool "${name}"`);
+    }
+    const controller = new AbortController();
+    const key = String(id);
+    this.#running.set(key, controller);
+    const meta = isJsonObject(params._meta) ? params._meta : {};
+    const toolCallId = meta["claudecode/toolUseId"];
+    try {
+      const answer = await tool.execute(params.arguments ?? {}, {
+        signal: controller.signal,
+        cwd: this.#cwd,
+        ...(typeof toolCallId === "string" ? { toolCallId } : {}),
+      });
+      return success(id, {
+        content: answer.content,
+        isError: answer.isError === true,
+        ...(answer.structuredContent === undefined
+          ? {}
+          : { structuredContent: answer.structuredContent }),
+      });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      return success(id, {
+        content: [{ type: "text", text: `Cannot run "${name}": ${why}` }],
+        isError: true,
+      });
+    } finally {
+      this.#running.delete(key);
+    }
+  }
+}
+
+function describe(tool: HostTool): JsonObject {
+  return {
+    name: tool.name,
+    ...(tool.title === undefined ? {} : { title: tool.title }),
+    description: tool.description,
+    inputSchema: tool.inputSchema,
+    ...(tool.annotations === undefined
+      ? {}
+      : { annotations: tool.annotations }),
+  };
+}
+
+function success(id: unknown, result: JsonObject): JsonObject {
+  return { jsonrpc: "2.0", id, result };
+}
+
+function failure(id: unknown, code: number, message: string): JsonObject {
+  return { jsonrpc: "2.0", id, error: { code, message } };
+}

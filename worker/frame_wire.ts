@@ -1,0 +1,177 @@
+/**
+ * Frames as the bytes that go to clients. A push that several clients wait for is built once.
+ *
+ * @module
+ */
+
+import type { Frame } from "./frame.ts";
+import type { FrameLog, LogEntry } from "./frame_log.ts";
+import { encodeMessage, MAX_BODY } from "./rpc.ts";
+
+/** Room for what stands around the frames. */
+const MARGIN = 1024;
+
+/** Up to this many characters an answer fits whatever they are: a character takes at most three bytes. */
+const SURE_CHARS = Math.floor(MAX_BODY / 3) - MARGIN;
+
+/** A string of a frame that alone would not fit is cut to this many characters. */
+const STRING_CAP = 262_144;
+
+/** A push ready to be written. */
+export interface Push {
+  /** The message. */
+  readonly bytes: Uint8Array;
+  /** The cursor behind it. */
+  readonly next: number;
+}
+
+/** Turns slices of a log into messages. */
+export class FrameWire {
+  readonly #log: FrameLog;
+  #last: (Push & { cursor: number; end: number; raw: boolean }) | undefined;
+
+  /**
+   * Makes the wire side of a log.
+   *
+   * @param log The log
+   */
+  constructor(log: FrameLog) {
+    this.#log = log;
+  }
+
+  /**
+   * The result of `stream.read_frames`. It is cut where it would pass the size of a message; `more` says so then.
+   *
+   * @param cursor The first wanted frame
+   * @param raw Give each frame its line
+   * @param childAlive Whether the agent lives
+   * @returns The result as JSON
+   */
+  readResult(cursor: number, raw: boolean, childAlive: boolean): string {
+    const slice = this.#log.since(cursor, { maxChars: MAX_BODY });
+    const { parts, next } = fit(slice.entries, slice.from, raw);
+    // The seed's answer always goes to the end; one that is cut goes as far as it does.
+    const more = next < this.#log.end && slice.entries.length > 0
+      ? ',"more":true'
+      : "";
+    return `{"frames":[${parts.join(",")}],"next":${
+      slice.entries.length === 0 ? this.#log.end : next
+    },"gap":${slice.gap},` +
+      `"child_alive":${childAlive}${more}}`;
+  }
+
+  /**
+   * The next push for a cursor.
+   *
+   * @param cursor The first frame the client has not seen
+   * @param raw Give each frame its line
+   * @param maxChars About how much it may carry
+   * @returns The push, or `undefined` when there is nothing new
+   */
+  push(cursor: number, raw: boolean, maxChars: number): Push | undefined {
+    const end = this.#log.end;
+    if (cursor >= end) return undefined;
+    const last = this.#last;
+    if (
+      last !== undefined && last.cursor === cursor && last.end === end &&
+      last.raw === raw
+    ) return last;
+    const slice = this.#log.since(cursor, { maxChars });
+    const { parts, next } = fit(slice.entries, slice.from, raw);
+    const bytes = encodeMessage(
+      `{"event":"frames","from":${slice.from},"frames":[${
+        parts.join(",")
+      }],"next":${next},"gap":${slice.gap}}`,
+    );
+    this.#last = { cursor, end, raw, bytes, next };
+    return this.#last;
+  }
+}
+
+/** As many frames as a message can hold, one at least. */
+function fit(
+  entries: readonly LogEntry[],
+  from: number,
+  raw: boolean,
+): { parts: string[]; next: number } {
+  const parts: string[] = [];
+  let chars = 0;
+  let bytes = 0;
+  for (const entry of entries) {
+    const json = frameJson(entry, raw);
+    chars += json.length + 1;
+    if (chars > SURE_CHARS) {
+      if (bytes === 0) {
+        bytes = parts.reduce((sum, part) => sum + byteLength(part) + 1, 0);
+      }
+      bytes += byteLength(json) + 1;
+      if (bytes > MAX_BODY - MARGIN) {
+        if (parts.length === 0) {
+          parts.push(
+            frameJson({ frame: cutFrame(entry.frame), raw: "" }, false),
+          );
+        }
+        break;
+      }
+    }
+    parts.push(json);
+  }
+  return { parts, next: from + parts.length };
+}
+
+function frameJson(entry: LogEntry, raw: boolean): string {
+  try {
+    return JSON.stringify(
+      raw ? { ...entry.frame, raw: entry.raw } : entry.frame,
+    );
+  } catch {
+    // Nested deeper than JSON.stringify goes.
+    return JSON.stringify(stubOf(entry.frame, entry.raw.length));
+  }
+}
+
+function cutFrame(frame: Frame): Frame {
+  try {
+    const cut = JSON.stringify(
+      frame,
+      (_key, value: unknown) =>
+        typeof value === "string" && value.length > STRING_CAP
+          ? value.slice(0, STRING_CAP)
+          : value,
+    );
+    if (byteLength(cut) <= MAX_BODY - MARGIN) {
+      const value: Frame = JSON.parse(cut);
+      return value;
+    }
+  } catch {
+    // Falls through to the stub.
+  }
+  return stubOf(frame, 0);
+}
+
+/** A frame that cannot be sent is told by its kind and id. */
+function stubOf(frame: Frame, size: number): Frame {
+  const id = frame.uuid === undefined ? {} : { uuid: frame.uuid };
+  switch (frame.kind) {
+    case "assistant":
+      return { kind: "assistant", text: "", ...id };
+    case "control_request":
+      return { ...frame, input: null, message: undefined };
+    case "result":
+      return {
+        kind: "result",
+        subtype: frame.subtype,
+        result: null,
+        is_error: frame.is_error,
+        ...id,
+      };
+    case "user_echo":
+      return { kind: "user_echo", ...id };
+    default:
+      return { kind: "malformed", size, ...id };
+  }
+}
+
+function byteLength(text: string): number {
+  return new TextEncoder().encode(text).length;
+}

@@ -1,0 +1,421 @@
+/**
+ * What an agent may do when nobody is there to ask: default deny, and never outside the session's directory.
+ *
+ * @module
+ */
+
+import type { Decider, ToolCall, Verdict } from "./agents/driver.ts";
+import {
+  escapesDirectory,
+  suspectPaths,
+  targetOf,
+  toolPaths,
+} from "./posture_paths.ts";
+
+/** Rules as Claude Code writes them: `Read`, `Bash(git diff:*)`, `mcp__server`. */
+export interface PermissionRules {
+  /** What is allowed. Only bare names count. */
+  readonly allow?: readonly string[];
+  /** What is denied. A rule restricts its whole tool. */
+  readonly deny?: readonly string[];
+  /** What a person must be asked. Stands above `allow`. */
+  readonly ask?: readonly string[];
+}
+
+/** Options of {@linkcode createPosture}. */
+export interface PostureOptions {
+  /** The session's directory. */
+  readonly cwd: string;
+  /** The host's own rules. Its allow list is the only one that is believed unconditionally. */
+  readonly rules?: PermissionRules;
+  /**
+   * Where the project's `.claude/settings*.json` count: its allow list only with `trusted`, its deny and ask lists
+   * always.
+   *
+   * @default {"untrusted"}
+   */
+  readonly project?: "trusted" | "untrusted" | "ignored";
+}
+
+const SHELLS = new Set([
+  "bash",
+  "bashoutput",
+  "killbash",
+  "killshell",
+  "monitor",
+  "powershell",
+  "repl",
+  "workflow",
+]);
+
+/** Tools whose effect reaches past the directory without a path: only the host's own list may allow them. */
+const FAR_REACHING = new Set([
+  "agent",
+  "crondelete",
+  "croncreate",
+  "enterworktree",
+  "exitworktree",
+  "schedulewakeup",
+  "sendmessage",
+  "skill",
+  "task",
+  "webfetch",
+]);
+
+const WRITERS = new Set(["Write", "Edit", "MultiEdit", "NotebookEdit"]);
+const READERS = new Set(["Read", "Glob", "Grep", "LS", "NotebookRead"]);
+
+/** Files of a project that give later sessions more rights. */
+const PRIVILEGED =
+  /^(?:\.claude(?:\/|$)|\.mcp\.json$|\.git(?:\/|$)|\.bulkhead\.toml$)|(?:^|\/)CLAUDE(?:\.local)?\.md$/i;
+
+/**
+ * The posture of a session as a judge: escapes are denied for good, what the rules allow wholesale is allowed, a
+ * shell is for a person to say, and the rest is undecided with the reason.
+ */
+export class Posture implements Decider {
+  /** The name that stands in verdicts. */
+  readonly name = "posture";
+  /** The session's directory without links. */
+  readonly cwd: string;
+  readonly #allowed: ReadonlySet<string>;
+  readonly #hostAllowed: ReadonlySet<string>;
+  #restricted: ReadonlySet<string>;
+  #asked: ReadonlySet<string>;
+  readonly #reread: (() => ProjectRules | undefined) | undefined;
+  readonly #fixed: readonly PermissionRules[];
+  #projectAllowed: ReadonlySet<string>;
+
+  /**
+   * Makes a posture from rules that are already read. Most callers want {@linkcode createPosture}.
+   *
+   * @param cwd The session's directory without links
+   * @param host The host's rules
+   * @param project The project's rules, as far as they count, and how to read them again
+   */
+  constructor(
+    cwd: string,
+    host: PermissionRules,
+    project: { rules: ProjectRules; reread?: () => ProjectRules | undefined } =
+      { rules: NO_RULES },
+  ) {
+    this.cwd = cwd;
+    this.#hostAllowed = bareNames(host.allow ?? []);
+    this.#projectAllowed = bareNames(project.rules.allow);
+    this.#allowed = new Set([...this.#hostAllowed, ...this.#projectAllowed]);
+    this.#fixed = [host];
+    this.#restricted = restrictedNames([host, project.rules]);
+    this.#asked = baseNames([...(host.ask ?? []), ...project.rules.ask]);
+    this.#reread = project.reread;
+  }
+
+  /**
+   * Judges one call.
+   *
+   * @param call The call
+   * @returns The verdict; `reason` is always set unless it is allowed
+   */
+  decide(call: ToolCall): Verdict {
+    this.#refresh();
+    const { toolName, input } = call;
+    if (SHELLS.has(toolName.toLowerCase())) {
+      return verdict(
+        "ask",
+        `"${toolName}" runs a shell whose effect cannot be confined to the session directory`,
+      );
+    }
+    const outside = this.#firstEscape(toolName, input);
+    if (outside !== undefined) {
+      return verdict(
+        "deny",
+        `"${toolName}" would touch "${outside}", which is outside the session directory`,
+      );
+    }
+    if (call.reasonType === "workingDir") {
+      return verdict(
+        "deny",
+        `"${toolName}" would reach outside the session directory, as the agent itself says`,
+      );
+    }
+    if (matches(this.#asked, toolName)) {
+      return verdict(
+        "ask",
+        `"${toolName}" is not wholesale-allowed: a rule says that a person must be asked`,
+      );
+    }
+    if (!this.#mayRun(toolName)) {
+      return verdict(
+        "undecided",
+        `"${toolName}" is not wholesale-allowed by the permission policy and nobody is there to approve it`,
+      );
+    }
+    const doubt = this.#doubt(toolName, input);
+    return doubt === undefined
+      ? { decision: "allow" }
+      : verdict("ask", `"${toolName}" is not wholesale-allowed ${doubt}`);
+  }
+
+  #mayRun(toolName: string): boolean {
+    if (matches(this.#restricted, toolName)) return false;
+    if (FAR_REACHING.has(toolName.toLowerCase())) {
+      return covers(this.#hostAllowed, toolName);
+    }
+    return covers(this.#hostAllowed, toolName) ||
+      (covers(this.#allowed, toolName) &&
+        covers(this.#projectAllowed, toolName));
+  }
+
+  #firstEscape(toolName: string, input: unknown): string | undefined {
+    return toolPaths(toolName, input).find((path) =>
+      escapesDirectory(path, this.cwd, isForeign(toolName))
+    );
+  }
+
+  /** What keeps an allowed tool from running unasked in this one call. */
+  #doubt(toolName: string, input: unknown): string | undefined {
+    const suspect = suspectPaths(toolName, input).find((path) =>
+      escapesDirectory(path, this.cwd, true)
+    );
+    if (suspect !== undefined) {
+      return `with "${suspect}", which reads like a path outside the session directory`;
+    }
+    if (READERS.has(toolName)) return undefined;
+    for (const path of toolPaths(toolName, input)) {
+      const place = locate(path, this.cwd);
+      if (place === undefined) continue;
+      if (PRIVILEGED.test(place.relative)) {
+        return `for "${path}": it gives later sessions more rights`;
+      }
+      if (WRITERS.has(toolName) && place.links > 1) {
+        return `for "${path}": the file has other names (hard links)`;
+      }
+    }
+    return undefined;
+  }
+
+  /** Rules may grow stricter while the session runs; what is allowed may only shrink. */
+  #refresh(): void {
+    const rules = this.#reread?.();
+    if (rules === undefined) return;
+    const allowed = bareNames(rules.allow);
+    this.#projectAllowed = new Set(
+      [...this.#projectAllowed].filter((name) => allowed.has(name)),
+    );
+    this.#restricted = new Set([
+      ...this.#restricted,
+      ...restrictedNames([...this.#fixed, rules]),
+    ]);
+    this.#asked = new Set([...this.#asked, ...baseNames(rules.ask)]);
+  }
+}
+
+/** The project's rules with every list present. */
+export interface ProjectRules {
+  /** What is allowed. */
+  readonly allow: readonly string[];
+  /** What is denied. */
+  readonly deny: readonly string[];
+  /** What a person must be asked. */
+  readonly ask: readonly string[];
+}
+
+const NO_RULES: ProjectRules = { allow: [], deny: [], ask: [] };
+
+/**
+ * Builds the posture of a session: the host's rules, and the project's where they count.
+ *
+ * @param options The directory and the rules
+ * @returns The posture
+ *
+ * @example Default deny
+ * ```ts
+ * import { createPosture } from "@bulkhead/worker";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const cwd = await Deno.makeTempDir();
+ * const posture = await createPosture({ cwd, rules: { allow: ["Read"] } });
+ * const decide = (toolName: string, path: string) =>
+ *   posture.decide({ toolName, input: { file_path: path }, cwd }).decision;
+ * assertEquals(decide("Read", "notes.txt"), "allow");
+ * assertEquals(decide("Read", "/etc/passwd"), "deny");
+ * assertEquals(decide("Write", "notes.txt"), "undecided");
+ * await Deno.remove(cwd);
+ * ```
+ */
+export async function createPosture(options: PostureOptions): Promise<Posture> {
+  let cwd = options.cwd;
+  try {
+    cwd = await Deno.realPath(options.cwd);
+  } catch {
+    // A directory that is not there yet: its name as given is the boundary.
+  }
+  const mode = options.project ?? "untrusted";
+  if (mode === "ignored") return new Posture(cwd, options.rules ?? {});
+  const files = [
+    `${cwd}/.claude/settings.json`,
+    `${cwd}/.claude/settings.local.json`,
+  ];
+  const reader = new ProjectReader(files, mode === "trusted");
+  return new Posture(cwd, options.rules ?? {}, {
+    rules: reader.read() ?? NO_RULES,
+    reread: () => reader.read(),
+  });
+}
+
+/**
+ * Tells whether Claude Code's own trust question was answered with yes for a directory.
+ *
+ * @param cwd The directory
+ * @param home The home directory that holds `.claude.json`
+ * @returns True when the project is trusted
+ */
+export async function isTrustedProject(
+  cwd: string,
+  home: string,
+): Promise<boolean> {
+  try {
+    const real = await Deno.realPath(cwd);
+    const text = await Deno.readTextFile(`${home}/.claude.json`);
+    const config: unknown = JSON.parse(text);
+    const projects = field(config, "projects");
+    return field(field(projects, real), "hasTrustDialogAccepted") === true;
+  } catch {
+    return false;
+  }
+}
+
+/** Reads the settings files again when one of them has changed. */
+class ProjectReader {
+  readonly #files: readonly string[];
+  readonly #trusted: boolean;
+  #seen: string | undefined;
+
+  constructor(files: readonly string[], trusted: boolean) {
+    this.#files = files;
+    this.#trusted = trusted;
+  }
+
+  read(): ProjectRules | undefined {
+    const now = this.#files.map(fingerprint).join("|");
+    if (now === this.#seen) return undefined;
+    this.#seen = now;
+    const rules = {
+      allow: new Array<string>(),
+      deny: new Array<string>(),
+      ask: new Array<string>(),
+    };
+    for (const file of this.#files) {
+      const permissions = field(readJson(file), "permissions");
+      const allow = strings(field(permissions, "allow"));
+      rules.allow.push(
+        ...(this.#trusted ? allow : allow.filter((rule) => rule.includes("("))),
+      );
+      rules.deny.push(...strings(field(permissions, "deny")));
+      rules.ask.push(...strings(field(permissions, "ask")));
+    }
+    return rules;
+  }
+}
+
+function fingerprint(file: string): string {
+  try {
+    const info = Deno.statSync(file);
+    return `${info.mtime?.getTime()}:${info.size}:${info.ino}`;
+  } catch {
+    return "-";
+  }
+}
+
+function readJson(file: string): unknown {
+  try {
+    const info = Deno.statSync(file);
+    if (!info.isFile || info.size > 1_048_576) return undefined;
+    return JSON.parse(Deno.readTextFileSync(file));
+  } catch {
+    return undefined;
+  }
+}
+
+function field(value: unknown, name: string): unknown {
+  if (
+    typeof value !== "object" || value === null || !Object.hasOwn(value, name)
+  ) return undefined;
+  return Object.entries(value).find(([key]) => key === name)?.[1];
+}
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value)
+    ? value.filter((item) => typeof item === "string")
+    : [];
+}
+
+function verdict(decision: Verdict["decision"], reason: string): Verdict {
+  return { decision, reason };
+}
+
+/** Tools of servers and unknown builds: nobody knows what their arguments mean. */
+function isForeign(toolName: string): boolean {
+  return !WRITERS.has(toolName) && !READERS.has(toolName);
+}
+
+function bareNames(rules: readonly string[]): Set<string> {
+  return new Set(
+    rules.map((rule) => rule.trim()).filter((rule) =>
+      rule !== "" && !rule.includes("(")
+    ),
+  );
+}
+
+function baseNames(rules: readonly string[]): Set<string> {
+  return new Set(
+    rules.map((rule) => (rule.split("(")[0] ?? "").trim().toLowerCase()).filter(
+      (name) => name !== "",
+    ),
+  );
+}
+
+function restrictedNames(sources: readonly PermissionRules[]): Set<string> {
+  return baseNames(
+    sources.flatMap((
+      rules,
+    ) => [
+      ...(rules.allow ?? []).filter((rule) => rule.includes("(")),
+      ...(rules.deny ?? []),
+    ]),
+  );
+}
+
+/** Restrictions match in any case, and a rule for a server holds for its tools. */
+function matches(names: ReadonlySet<string>, toolName: string): boolean {
+  return serverNames(toolName.toLowerCase()).some((name) => names.has(name));
+}
+
+/** Permissions match as they are spelt. */
+function covers(names: ReadonlySet<string>, toolName: string): boolean {
+  return serverNames(toolName).some((name) => names.has(name));
+}
+
+function serverNames(toolName: string): string[] {
+  if (!toolName.startsWith("mcp__")) return [toolName];
+  const server = toolName.slice(
+    0,
+    toolName.indexOf("__", 5) < 0 ? undefined : toolName.indexOf("__", 5),
+  );
+  return [toolName, server, `${server}__*`];
+}
+
+function locate(
+  path: string,
+  cwd: string,
+): { relative: string; links: number } | undefined {
+  const target = targetOf(path, cwd);
+  if (target === undefined || !target.startsWith(`${cwd}/`)) return undefined;
+  let links = 0;
+  try {
+    const info = Deno.lstatSync(target);
+    links = info.isFile ? info.nlink ?? 1 : 0;
+  } catch {
+    // Nothing there yet.
+  }
+  return { relative: target.slice(cwd.length + 1), links };
+}

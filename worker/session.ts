@@ -1,0 +1,625 @@
+/**
+ * One agent session in this process: its frames, its state, its turns and its open questions, whoever watches.
+ *
+ * @module
+ */
+
+import type {
+  AgentDriver,
+  AgentEnd,
+  AgentFrame,
+  AgentStart,
+  AgentStarted,
+  AgentTurn,
+  AskAnswer,
+  Decider,
+  Gate,
+  ToolCall,
+  ToolSource,
+  Verdict,
+} from "./agents/driver.ts";
+import { AskBook, type OpenAsk } from "./asks.ts";
+import type { ControlRequestFrame } from "./frame.ts";
+import { FrameLog, type FrameLogOptions } from "./frame_log.ts";
+import { answerOf, Judge } from "./gate.ts";
+import { type SessionState, TurnState } from "./turn_state.ts";
+import { TurnLedger, type TurnOutcome } from "./turns.ts";
+
+/**
+ * What becomes of a question that only a person can answer: `deny` it at once, `wait` for somebody, or wait while a
+ * client that answers is `attached` and deny otherwise.
+ */
+export type AskPolicy = "deny" | "wait" | "attached";
+
+/** Options of {@linkcode Session}. */
+export interface SessionOptions {
+  /** The agent. */
+  readonly driver: AgentDriver;
+  /** The working directory. */
+  readonly cwd: string;
+  /** Who judges calls, in order. */
+  readonly deciders: readonly Decider[];
+  /** The tools the host offers. */
+  readonly tools?: ToolSource;
+  /**
+   * What becomes of questions.
+   *
+   * @default {"attached"}
+   */
+  readonly asks?: AskPolicy;
+  /**
+   * How long a question may stay open; 0 for ever.
+   *
+   * @default {3600000}
+   */
+  readonly askTimeoutMs?: number;
+  /**
+   * How long a running turn may say nothing before a stall is reported; 0 for never.
+   *
+   * @default {600000}
+   */
+  readonly stallMs?: number;
+  /** Bounds of the kept frames. */
+  readonly frames?: FrameLogOptions;
+  /** Takes one line for the worker's own log. */
+  log?(line: string): void;
+  /** Takes an event for the record. */
+  event?(type: string, data: Record<string, unknown>): void;
+}
+
+/** A turn that was taken. */
+export interface SentTurn {
+  /** The id of the turn. */
+  readonly turn: string;
+  /** How many bytes were queued for the agent; 0 for one that was sent before. */
+  readonly written: number;
+  /** True when the same id was sent before and nothing was written. */
+  readonly repeated: boolean;
+}
+
+/** A verdict with the call it is about. */
+export interface JudgedCall {
+  /** The call. */
+  readonly call: ToolCall;
+  /** The verdict. */
+  readonly verdict: Verdict;
+}
+
+/** Something a watcher may want to look at again. */
+export type SessionChange = "frames" | "state" | "asks" | "ended";
+
+/** One agent session. */
+export class Session {
+  /** The kept frames. */
+  readonly log: FrameLog;
+  /** Resolves when the agent has ended and its last frame is kept. */
+  readonly ended: Promise<AgentEnd>;
+  readonly #options: SessionOptions;
+  readonly #driver: AgentDriver;
+  readonly #state = new TurnState();
+  readonly #turns: TurnLedger;
+  readonly #judge: Judge;
+  readonly #asks: AskBook;
+  readonly #watchers = new Set<(change: SessionChange) => void>();
+  readonly #judged = new Set<(judged: JudgedCall) => void>();
+  readonly #waiting = new Map<string, ((outcome: TurnOutcome) => void)[]>();
+  #outcomes: TurnOutcome[] = [];
+  #resolveEnded: (end: AgentEnd) => void = () => {};
+  #end: AgentEnd | undefined;
+  #answerers = 0;
+  #localTurns = 0;
+  #lastFrameAt = performance.now();
+  #lastActivity = performance.now();
+  #shown: SessionState = "idle";
+  #stall: ReturnType<typeof setTimeout> | undefined;
+  #stalled = false;
+  #started: AgentStarted | undefined;
+  #sessionId: string | undefined;
+  #model: string | undefined;
+  #permissionMode: string | undefined;
+
+  /**
+   * Makes a session; nothing is started.
+   *
+   * @param options The agent and the rules
+   */
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#driver = options.driver;
+    this.log = new FrameLog(options.frames);
+    this.#turns = new TurnLedger({
+      replays: options.driver.replays,
+      tellsState: options.driver.tellsState === true,
+    });
+    this.#judge = new Judge(
+      options.deciders,
+      (call, verdict) => this.#noteVerdict(call, verdict),
+    );
+    this.#asks = new AskBook(options.askTimeoutMs ?? 3_600_000, {
+      opened: (ask) => {
+        options.event?.("agent_ask_opened", {
+          ask_id: ask.id,
+          tool_name: ask.tool_name,
+        });
+        this.#changed("asks");
+      },
+      settled: (ask, end, answer) => this.#askSettled(ask, end, answer),
+    });
+    this.ended = new Promise((resolve) => this.#resolveEnded = resolve);
+  }
+
+  /**
+   * Starts the agent and reads it to its end.
+   *
+   * @param start The session to make or to go on with
+   * @returns What the agent says about itself
+   */
+  async start(
+    start: Pick<AgentStart, "sessionId" | "resume" | "model" | "env"> = {},
+  ): Promise<AgentStarted> {
+    const started = await this.#driver.start({
+      ...start,
+      cwd: this.#options.cwd,
+      ...(this.#options.tools === undefined
+        ? {}
+        : { tools: this.#options.tools }),
+      judge: (call) => this.#judge.judge(call),
+      log: (line) => this.#options.log?.(line),
+    });
+    this.#started = started;
+    this.#sessionId ??= started.sessionId;
+    this.#lastActivity = this.#lastFrameAt = performance.now();
+    this.#read();
+    return started;
+  }
+
+  /** What the session does. */
+  get state(): SessionState {
+    return this.#state.state;
+  }
+
+  /** True when the session rests and nothing can start by itself. */
+  get quiescent(): boolean {
+    return this.#state.quiescent && this.#asks.size === 0;
+  }
+
+  /** The open background tasks and what they are. */
+  get tasks(): ReadonlyMap<string, string> {
+    return this.#state.tasks;
+  }
+
+  /** The open questions, oldest first. */
+  get asks(): OpenAsk[] {
+    return this.#asks.open;
+  }
+
+  /** The gate, once the agent is started. */
+  get gate(): Gate | undefined {
+    return this.#started?.gate;
+  }
+
+  /** The session's id, once it is known. */
+  get sessionId(): string | undefined {
+    return this.#sessionId;
+  }
+
+  /** The model, once the agent has told it. */
+  get model(): string | undefined {
+    return this.#model;
+  }
+
+  /** The permission mode, once the agent has told it. */
+  get permissionMode(): string | undefined {
+    return this.#permissionMode;
+  }
+
+  /** The agent. */
+  get driver(): AgentDriver {
+    return this.#driver;
+  }
+
+  /** The book of the turns. */
+  get turns(): TurnLedger {
+    return this.#turns;
+  }
+
+  /** True when the agent has shown that it is up: by its gate or by its first frame. */
+  get ready(): boolean {
+    return this.#end === undefined && this.#started !== undefined &&
+      (this.#started.gate.verified || this.log.end > 0);
+  }
+
+  /** How long the agent has been silent, in milliseconds. */
+  get silentMs(): number {
+    return performance.now() - this.#lastFrameAt;
+  }
+
+  /** True when a running turn has been silent for too long. */
+  get stalled(): boolean {
+    return this.#stalled;
+  }
+
+  /** How long nothing has happened that would keep the session, in milliseconds. */
+  get quietMs(): number {
+    return performance.now() - this.#lastActivity;
+  }
+
+  /** Somebody uses the session: it is not let go for a while. */
+  touch(): void {
+    this.#lastActivity = performance.now();
+  }
+
+  /**
+   * Calls a function after each change.
+   *
+   * @param watcher The function
+   * @returns Ends it
+   */
+  watch(watcher: (change: SessionChange) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  /**
+   * Calls a function after each verdict.
+   *
+   * @param listener The function
+   * @returns Ends it
+   */
+  onVerdict(listener: (judged: JudgedCall) => void): () => void {
+    this.#judged.add(listener);
+    return () => this.#judged.delete(listener);
+  }
+
+  /**
+   * Counts somebody in who answers questions.
+   *
+   * @returns Counts them out again
+   */
+  attachAnswerer(): () => void {
+    this.#answerers++;
+    let attached = true;
+    return () => {
+      if (attached) this.#answerers--;
+      attached = false;
+    };
+  }
+
+  /**
+   * Sends a turn. The same id is not sent twice.
+   *
+   * @param turn The turn; without an id it gets one
+   * @returns The id and what was written
+   * @throws {AgentBusyError} when too much waits for the agent already
+   */
+  async send(turn: AgentTurn): Promise<SentTurn> {
+    this.touch();
+    const stamped = turn.uuid !== undefined || this.#driver.stampsTurns;
+    const id = turn.uuid ??
+      (stamped ? crypto.randomUUID() : `turn-${++this.#localTurns}`);
+    if (this.#turns.phase(id) !== undefined) {
+      return { turn: id, written: 0, repeated: true };
+    }
+    this.#turns.written(id, stamped);
+    this.#pendingChanged();
+    try {
+      const written = await this.#driver.send(
+        stamped ? { ...turn, uuid: id } : turn,
+      );
+      return { turn: id, written, repeated: false };
+    } catch (error) {
+      this.#turns.withdrawn(id);
+      this.#pendingChanged();
+      throw error;
+    }
+  }
+
+  /**
+   * How a turn ends.
+   *
+   * @param turn The id of a turn that was sent
+   * @returns Resolves with the outcome; with `lost` when the agent ends first or the id is unknown
+   */
+  outcome(turn: string): Promise<TurnOutcome> {
+    const known = this.#turns.outcome(turn);
+    if (known !== undefined) return Promise.resolve(known);
+    if (this.#end !== undefined || this.#turns.phase(turn) === undefined) {
+      return Promise.resolve({
+        turns: [turn],
+        outcome: "lost",
+        text: null,
+        errors: ["no such turn is open"],
+        denied: [],
+        costUsd: null,
+        durationMs: null,
+        selfStarted: false,
+      });
+    }
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(turn) ?? [];
+      waiting.push(resolve);
+      this.#waiting.set(turn, waiting);
+    });
+  }
+
+  /** The outcomes of the last turns, oldest first, self-started ones too. */
+  get outcomes(): readonly TurnOutcome[] {
+    return this.#outcomes;
+  }
+
+  /** Stops the running turn; does nothing when none runs. */
+  async interrupt(): Promise<void> {
+    this.touch();
+    await this.#driver.interrupt();
+  }
+
+  /**
+   * Answers an open question.
+   *
+   * @param id The question
+   * @param answer The answer
+   * @returns False when it is not open
+   */
+  answer(id: string, answer: AskAnswer): boolean {
+    this.touch();
+    return this.#asks.answer(id, answer);
+  }
+
+  /**
+   * Ends the agent.
+   *
+   * @param options How long to wait at each step
+   * @returns How it ended
+   */
+  async close(
+    options: { eofMs?: number; termMs?: number } = {},
+  ): Promise<AgentEnd> {
+    const end = await this.#driver.close(options);
+    if (this.#started === undefined) this.#finish(end);
+    return { ...(await this.ended), by: end.by };
+  }
+
+  async #read(): Promise<void> {
+    try {
+      for await (const batch of this.#driver.frames()) this.#take(batch);
+    } catch (error) {
+      // A reader that fails is the end of the session, never a session without ears.
+      this.#options.log?.(
+        `Cannot read the agent: ${
+          error instanceof Error ? error.message : error
+        }`,
+      );
+      this.#driver.close({ eofMs: 0 });
+    }
+    this.#finish(await this.#driver.ended);
+  }
+
+  #take(batch: readonly AgentFrame[]): void {
+    this.#lastActivity = this.#lastFrameAt = performance.now();
+    this.#stalled = false;
+    for (const item of batch) {
+      const { frame } = item;
+      if (frame.kind === "stream_event") {
+        this.#state.apply(frame);
+        this.log.push(item);
+        continue;
+      }
+      const settled = frame.kind === "control_request" &&
+        frame.subtype === "can_use_tool" && this.#ask(frame);
+      this.#state.apply(frame);
+      if (settled && frame.kind === "control_request") {
+        this.#state.answered(frame.request_id);
+      }
+      this.log.push(item);
+      if (frame.kind === "system") {
+        if (frame.session_id !== undefined) this.#sessionId = frame.session_id;
+        if (frame.model !== undefined) this.#model = frame.model;
+        if (frame.permission_mode !== undefined) {
+          this.#permissionMode = frame.permission_mode;
+        }
+      }
+      const outcome = this.#turns.apply(frame);
+      if (outcome !== undefined) this.#turnEnded(outcome);
+      if (frame.kind !== "control_request" && this.#asks.size > 0) {
+        this.#withdrawClosed();
+      }
+    }
+    this.#changed("frames");
+    this.#stateChanged();
+  }
+
+  /** Answers a question before its frame is kept, when the answer is known; else holds it. True when answered. */
+  #ask(frame: ControlRequestFrame): boolean {
+    if (frame.request_id === "") return true;
+    const call: ToolCall = {
+      toolName: frame.tool_name,
+      input: frame.input,
+      cwd: this.#options.cwd,
+      ...(frame.tool_use_id === undefined
+        ? {}
+        : { toolUseId: frame.tool_use_id }),
+      ...(frame.agent_id === undefined ? {} : { agentId: frame.agent_id }),
+      ...(frame.decision_reason_type === undefined
+        ? {}
+        : { reasonType: frame.decision_reason_type }),
+    };
+    const verdict = this.#judge.recall(call);
+    if (!(verdict instanceof Promise)) {
+      return this.#decide(frame, call, verdict);
+    }
+    verdict.then((settled) => {
+      if (!this.#state.asks.has(frame.request_id)) return;
+      if (this.#decide(frame, call, settled)) {
+        this.#state.answered(frame.request_id);
+        this.#stateChanged();
+      }
+    });
+    return false;
+  }
+
+  #decide(
+    frame: ControlRequestFrame,
+    call: ToolCall,
+    verdict: Verdict,
+  ): boolean {
+    const answer = answerOf(verdict);
+    if (answer !== undefined) {
+      this.#answerAgent(frame.request_id, answer);
+      return true;
+    }
+    const policy = this.#options.asks ?? "attached";
+    if (policy === "wait" || (policy === "attached" && this.#answerers > 0)) {
+      this.#asks.hold(frame, verdict.reason);
+      return false;
+    }
+    const reason = verdict.reason ?? "nobody is there to approve the call";
+    this.#turns.denied({
+      tool: call.toolName,
+      ...(call.toolUseId === undefined ? {} : { toolUseId: call.toolUseId }),
+      reason,
+    });
+    this.#options.log?.(
+      `Denied "${call.toolName}" (ask ${frame.request_id}): ${reason}`,
+    );
+    this.#answerAgent(frame.request_id, { decision: "deny", reason });
+    return true;
+  }
+
+  #answerAgent(id: string, answer: AskAnswer): void {
+    try {
+      const sent = this.#driver.answer(id, answer);
+      if (sent instanceof Promise) {
+        sent.catch((error) => this.#answerFailed(id, error));
+      }
+    } catch (error) {
+      this.#answerFailed(id, error);
+    }
+  }
+
+  #answerFailed(id: string, error: unknown): void {
+    this.#options.log?.(
+      `Cannot answer ask "${id}": ${
+        error instanceof Error ? error.message : error
+      }`,
+    );
+  }
+
+  #askSettled(
+    ask: OpenAsk,
+    end: "answered" | "expired" | "withdrawn",
+    answer?: AskAnswer,
+  ): void {
+    if (answer !== undefined) {
+      this.#answerAgent(ask.id, answer);
+      this.#state.answered(ask.id);
+      if (answer.decision === "deny") {
+        this.#turns.denied({
+          tool: ask.tool_name,
+          ...(ask.tool_use_id === undefined
+            ? {}
+            : { toolUseId: ask.tool_use_id }),
+          ...(answer.reason === undefined ? {} : { reason: answer.reason }),
+        });
+      }
+    }
+    this.#options.event?.("agent_ask_settled", {
+      ask_id: ask.id,
+      tool_name: ask.tool_name,
+      end,
+      ...(answer === undefined ? {} : { decision: answer.decision }),
+    });
+    this.#changed("asks");
+    this.#stateChanged();
+  }
+
+  /** What the agent no longer asks is no longer open: it was interrupted, or the turn is over. */
+  #withdrawClosed(): void {
+    const open = this.#state.asks;
+    for (const ask of this.#asks.open) {
+      if (!open.has(ask.id)) this.#asks.withdraw(ask.id);
+    }
+  }
+
+  #noteVerdict(call: ToolCall, verdict: Verdict): void {
+    if (verdict.decision === "deny") {
+      this.#turns.denied({
+        tool: call.toolName,
+        ...(call.toolUseId === undefined ? {} : { toolUseId: call.toolUseId }),
+        ...(verdict.reason === undefined ? {} : { reason: verdict.reason }),
+      });
+      this.#options.log?.(
+        `Denied "${call.toolName}" by ${verdict.by ?? "a decider"}: ${
+          verdict.reason ?? ""
+        }`,
+      );
+    }
+    for (const listener of this.#judged) listener({ call, verdict });
+  }
+
+  #turnEnded(outcome: TurnOutcome): void {
+    this.#outcomes = [...this.#outcomes.slice(-63), outcome];
+    for (const turn of outcome.turns) {
+      for (const resolve of this.#waiting.get(turn) ?? []) resolve(outcome);
+      this.#waiting.delete(turn);
+    }
+    this.#state.turnsPending(this.#turns.pending);
+  }
+
+  #pendingChanged(): void {
+    this.#state.turnsPending(this.#turns.pending);
+    this.#stateChanged();
+  }
+
+  #finish(end: AgentEnd): void {
+    if (this.#end !== undefined) return;
+    this.#end = end;
+    this.#state.ended();
+    this.#asks.withdrawAll();
+    const lost = this.#turns.ended();
+    if (lost !== undefined) this.#turnEnded(lost);
+    clearTimeout(this.#stall);
+    this.#stateChanged();
+    this.#changed("ended");
+    this.#resolveEnded(end);
+  }
+
+  #stateChanged(): void {
+    const state = this.#state.state;
+    if (state !== this.#shown) {
+      this.#shown = state;
+      this.#changed("state");
+    }
+    const watch = state === "running" &&
+      (this.#options.stallMs ?? 600_000) > 0 && this.#end === undefined;
+    if (watch && this.#stall === undefined) {
+      this.#armStall(this.#options.stallMs ?? 600_000);
+    }
+    if (!watch && this.#stall !== undefined) {
+      clearTimeout(this.#stall);
+      this.#stall = undefined;
+    }
+  }
+
+  /** One timer while a turn runs; it looks at the time of the last frame when it fires. */
+  #armStall(wait: number): void {
+    const limit = this.#options.stallMs ?? 600_000;
+    this.#stall = setTimeout(() => {
+      this.#stall = undefined;
+      const silent = this.silentMs;
+      if (silent >= limit && !this.#stalled) {
+        this.#stalled = true;
+        this.#options.event?.("agent_stalled", {
+          silent_ms: Math.round(silent),
+        });
+        this.#changed("state");
+      }
+      if (this.#state.state === "running") {
+        this.#armStall(Math.max(limit - silent, limit / 4, 1));
+      }
+    }, wait);
+  }
+
+  #changed(change: SessionChange): void {
+    for (const watcher of [...this.#watchers]) watcher(change);
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * A unix socket that is ours: taken over in one step, private from birth, and removed only while it is still ours.
+ *
+ * @module
+ */
+
+import { namedPermissions } from "@bulkhead/sandbox";
+
+/** The longest path a unix socket can have, in bytes. */
+export const MAX_SOCKET_PATH: number = Deno.build.os === "darwin" ? 103 : 107;
+
+/**
+ * Refuses a path that the kernel cannot bind.
+ *
+ * @param path The path
+ * @throws {RangeError} when it is too long; the message names path and limit
+ */
+export function checkSocketPath(path: string): void {
+  const length = new TextEncoder().encode(path).length;
+  if (length > MAX_SOCKET_PATH) {
+    throw new RangeError(
+      `Cannot bind the socket "${path}": its path has ${length} bytes, the limit is ${MAX_SOCKET_PATH}; use a shorter home`,
+    );
+  }
+}
+
+/** A bound socket with its place on the disk. */
+export class OwnedSocket {
+  readonly #listener: Deno.UnixListener;
+  readonly #path: string;
+  readonly #inode: number | null;
+
+  private constructor(
+    listener: Deno.UnixListener,
+    path: string,
+    inode: number | null,
+  ) {
+    this.#listener = listener;
+    this.#path = path;
+    this.#inode = inode;
+  }
+
+  /**
+   * Binds a socket beside its place, makes it private and moves it there, over whatever file was there.
+   *
+   * Needs read and write of the directory and `--allow-net=unix:` of both names.
+   *
+   * @param path Where it will be
+   * @returns The socket, listening
+   */
+  static async bind(path: string): Promise<OwnedSocket> {
+    checkSocketPath(path);
+    // No longer than the name it gets, so that the limit holds for both. Closing the listener unlinks this name only.
+    const beside = `${path.slice(0, path.lastIndexOf("/"))}/.w${
+      crypto.randomUUID().slice(0, 6)
+    }`;
+    return await namedPermissions(`Binding the socket "${path}"`, async () => {
+      const listener = Deno.listen({ transport: "unix", path: beside });
+      try {
+        await Deno.chmod(beside, 0o600);
+        const { ino } = await Deno.lstat(beside);
+        await Deno.rename(beside, path);
+        return new OwnedSocket(listener, path, ino);
+      } catch (error) {
+        listener.close();
+        throw error;
+      }
+    });
+  }
+
+  /** The connections that come in, until {@linkcode stop}. */
+  get connections(): AsyncIterable<Deno.UnixConn> {
+    return this.#listener;
+  }
+
+  /** Stops accepting; the file stays. */
+  stop(): void {
+    try {
+      this.#listener.close();
+    } catch {
+      // Stopped before.
+    }
+  }
+
+  /** Removes the file if it is still ours: a later worker may have taken the place. */
+  async remove(): Promise<void> {
+    try {
+      const { ino } = await Deno.lstat(this.#path);
+      if (ino === this.#inode) await Deno.remove(this.#path);
+    } catch {
+      // Gone already.
+    }
+  }
+}

@@ -1,0 +1,309 @@
+/**
+ * Whether a session works, waits for a person or rests, read from its frames.
+ *
+ * @module
+ */
+
+import type { Frame, SystemFrame } from "./frame.ts";
+
+/** What a session does. */
+export type SessionState = "running" | "requires_action" | "idle" | "dead";
+
+/** Task states after which a task is over. */
+const TASK_OVER = new Set([
+  "completed",
+  "failed",
+  "killed",
+  "stopped",
+  "cancelled",
+  "error",
+]);
+
+/** System lines that show a turn at work, for agents that do not tell their state. */
+const TURN_SIGNS = new Set([
+  "api_retry",
+  "task_progress",
+  "thinking_tokens",
+  "hook_progress",
+]);
+
+/**
+ * The state of a session as its frames tell it.
+ *
+ * An agent that sends `session_state_changed` is believed; for one that does not, the turn is read from what it
+ * writes. Either way open asks, background tasks, turns on their way and scheduled wake-ups are counted, because
+ * an agent says `idle` while background work still runs.
+ *
+ * @example A question to a person
+ * ```ts
+ * import { parseFrame, TurnState } from "@bulkhead/worker";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const state = new TurnState();
+ * assertEquals(state.state, "idle");
+ * state.apply(parseFrame(
+ *   '{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Write","input":{}}}',
+ * ));
+ * assertEquals(state.state, "requires_action");
+ * state.answered("r1");
+ * assertEquals(state.state, "running");
+ * ```
+ */
+export class TurnState {
+  #told: "running" | "requires_action" | "idle" | undefined;
+  #working = false;
+  #dead = false;
+  #pending = 0;
+  readonly #asks = new Map<string, string | undefined>();
+  readonly #tasks = new Map<
+    string,
+    { type: string; call: string | undefined }
+  >();
+  readonly #background = new Set<string>();
+  readonly #wakes = new Map<string, "once" | "recurring">();
+  readonly #wakeCalls = new Map<
+    string,
+    { tool: string; key: string; kind: "once" | "recurring" }
+  >();
+
+  /** What the session does right now. */
+  get state(): SessionState {
+    if (this.#dead) return "dead";
+    if (this.#asks.size > 0 || this.#told === "requires_action") {
+      return "requires_action";
+    }
+    if (this.#told === "running" || this.#pending > 0) return "running";
+    if (this.#told === undefined && this.#working) return "running";
+    return "idle";
+  }
+
+  /** True when the session rests and nothing can start by itself: it may be let go. */
+  get quiescent(): boolean {
+    return this.state === "idle" && this.#tasks.size === 0 &&
+      this.#wakes.size === 0;
+  }
+
+  /** True when the agent tells its state itself. */
+  get told(): boolean {
+    return this.#told !== undefined;
+  }
+
+  /** True while a turn runs, whatever the asks. */
+  get working(): boolean {
+    return this.#told === undefined ? this.#working : this.#told !== "idle";
+  }
+
+  /** The ids of the open background tasks and what they are. */
+  get tasks(): ReadonlyMap<string, string> {
+    return new Map([...this.#tasks].map(([id, task]) => [id, task.type]));
+  }
+
+  /** The ids of the open asks. */
+  get asks(): ReadonlySet<string> {
+    return new Set(this.#asks.keys());
+  }
+
+  /** How many wake-ups are scheduled. */
+  get wakes(): number {
+    return this.#wakes.size;
+  }
+
+  /**
+   * Says how many turns are written and not finished.
+   *
+   * @param count The number
+   */
+  turnsPending(count: number): void {
+    this.#pending = count;
+  }
+
+  /**
+   * An ask was answered by us.
+   *
+   * @param requestId The ask
+   */
+  answered(requestId: string): void {
+    if (this.#asks.delete(requestId)) this.#closed();
+  }
+
+  /** The last open ask is gone: the turn goes on. The agent says so a moment later. */
+  #closed(): void {
+    if (this.#told === undefined) this.#working = true;
+    else if (this.#asks.size === 0 && this.#told === "requires_action") {
+      this.#told = "running";
+    }
+  }
+
+  /** The agent's process has ended. */
+  ended(): void {
+    this.#dead = true;
+    this.#asks.clear();
+  }
+
+  /**
+   * Takes the next frame into account.
+   *
+   * @param frame The frame
+   */
+  apply(frame: Frame): void {
+    switch (frame.kind) {
+      case "system":
+        this.#system(frame);
+        break;
+      case "control_request":
+        if (frame.subtype === "can_use_tool" && frame.request_id !== "") {
+          this.#asks.set(frame.request_id, frame.tool_use_id);
+          this.#working = true;
+        }
+        if (frame.subtype === "hook_callback") this.#working = true;
+        break;
+      case "other":
+        if (
+          frame.request_id !== undefined && this.#asks.delete(frame.request_id)
+        ) this.#closed();
+        break;
+      case "assistant":
+        this.#working = true;
+        for (const use of frame.tool_uses ?? []) {
+          if (isBackground(use.input)) this.#background.add(use.id);
+          this.#noteWakeCall(use.id, use.name, use.input);
+        }
+        break;
+      case "stream_event":
+        this.#working = true;
+        break;
+      case "user_echo":
+        if (this.#worksOn(frame.source, frame.text)) this.#working = true;
+        for (const result of frame.tool_results ?? []) {
+          this.#closeAskOf(result.tool_use_id);
+          this.#endForegroundTask(result.tool_use_id, result.text);
+          this.#settleWakeCall(result.tool_use_id, result.is_error);
+        }
+        break;
+      case "result":
+        this.#working = false;
+        this.#asks.clear();
+        break;
+      case "malformed":
+        break;
+    }
+  }
+
+  /** A replay alone proves nothing: a repeated id is echoed and not run, and so is a local command. */
+  #worksOn(source: string | undefined, text: string | undefined): boolean {
+    return source !== "replay" && source !== "synthetic" &&
+      !(text ?? "").startsWith("<local-command-");
+  }
+
+  #system(frame: SystemFrame): void {
+    switch (frame.subtype) {
+      case "session_state_changed":
+        if (
+          frame.state === "running" || frame.state === "requires_action" ||
+          frame.state === "idle"
+        ) {
+          this.#told = frame.state;
+        }
+        if (frame.state === "idle") this.#asks.clear();
+        break;
+      case "init":
+        // An agent names its line at the start of each turn; a bare init is only a greeting.
+        if (frame.uuid !== undefined) {
+          this.#working = true;
+          this.#fireWake();
+        }
+        break;
+      case "status":
+        if (frame.status === "requesting" || frame.status === "compacting") {
+          this.#working = true;
+        }
+        break;
+      case "task_started":
+        if (frame.task_id !== undefined) {
+          this.#tasks.set(frame.task_id, {
+            type: frame.task_type ?? "task",
+            call: frame.tool_use_id,
+          });
+        }
+        break;
+      case "task_updated":
+        this.#endTask(frame.task_id, frame.task_status);
+        break;
+      case "task_notification":
+        this.#endTask(frame.task_id, frame.status ?? "completed");
+        break;
+      default:
+        if (TURN_SIGNS.has(frame.subtype)) this.#working = true;
+    }
+  }
+
+  #endTask(taskId: string | undefined, status: string | undefined): void {
+    if (taskId !== undefined && status !== undefined && TASK_OVER.has(status)) {
+      this.#tasks.delete(taskId);
+    }
+  }
+
+  /** A long foreground command is announced as a task too, and its end is just its answer. */
+  #endForegroundTask(toolUseId: string, answer: string): void {
+    const background = this.#background.delete(toolUseId);
+    for (const [id, task] of this.#tasks) {
+      if (task.call === toolUseId && !background && !answer.includes(id)) {
+        this.#tasks.delete(id);
+      }
+    }
+  }
+
+  #closeAskOf(toolUseId: string): void {
+    for (const [id, use] of this.#asks) {
+      if (use === toolUseId && this.#asks.delete(id)) this.#closed();
+    }
+  }
+
+  #noteWakeCall(id: string, tool: string, input: unknown): void {
+    const fields = typeof input === "object" && input !== null ? input : {};
+    if (tool === "ScheduleWakeup") {
+      this.#wakeCalls.set(id, { tool, key: id, kind: "once" });
+    } else if (tool === "CronCreate") {
+      const once = "recurring" in fields && fields.recurring === false;
+      this.#wakeCalls.set(id, {
+        tool,
+        key: id,
+        kind: once ? "once" : "recurring",
+      });
+    } else if (tool === "CronDelete") {
+      this.#wakeCalls.set(id, { tool, key: "", kind: "once" });
+    }
+  }
+
+  #settleWakeCall(toolUseId: string, failed: boolean): void {
+    const call = this.#wakeCalls.get(toolUseId);
+    if (call === undefined) return;
+    this.#wakeCalls.delete(toolUseId);
+    if (failed) return;
+    if (call.tool !== "CronDelete") {
+      this.#wakes.set(call.key, call.kind);
+      return;
+    }
+    // The agent numbers its schedules itself and the frames do not say how: one deleted is one less.
+    const first = this.#firstWake("recurring") ?? this.#firstWake("once");
+    if (first !== undefined) this.#wakes.delete(first);
+  }
+
+  /** A turn that nobody wrote has used up a one-time wake-up. */
+  #fireWake(): void {
+    if (this.#pending > 0) return;
+    const once = this.#firstWake("once");
+    if (once !== undefined) this.#wakes.delete(once);
+  }
+
+  #firstWake(kind: "once" | "recurring"): string | undefined {
+    for (const [key, value] of this.#wakes) if (value === kind) return key;
+    return undefined;
+  }
+}
+
+function isBackground(input: unknown): boolean {
+  return typeof input === "object" && input !== null &&
+    "run_in_background" in input &&
+    input.run_in_background === true;
+}
