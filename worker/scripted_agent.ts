@@ -166,13 +166,17 @@ async function main(argv: readonly string[]): Promise<number> {
   return await session.run();
 }
 
-async function loadScript(path: string): Promise<AgentScript> {
+async function loadScript(source: string): Promise<AgentScript> {
   try {
-    return parseScript(await readJsonFile(path));
+    return parseScript(
+      source.startsWith("{") ? JSON.parse(source) : await readJsonFile(source),
+    );
   } catch (error) {
     if (error instanceof ScriptError) throw error;
     const what = error instanceof Error ? error.message : String(error);
-    throw new ScriptError(`Cannot read the script "${path}": ${what}`);
+    throw new ScriptError(
+      `Cannot read the script "${source.slice(0, 80)}": ${what}`,
+    );
   }
 }
 

@@ -8,7 +8,7 @@ import { bulkheadHome } from "@bulkhead/sandbox";
 
 /** What the command line asked for. */
 export interface AgentArguments {
-  /** Path of the script file; absent means the echo script. */
+  /** Path of the script file, or its JSON; absent means the echo script. */
   script?: string;
   /** Directory of resumable sessions. */
   sessions: string;
