@@ -33,7 +33,7 @@ const LIBC = {
   dlopen: { parameters: ["buffer", "i32"], result: "u64", nonblocking: true },
   dlopenNow: { name: "dlopen", parameters: ["buffer", "i32"], result: "u64" },
   dlerror: { parameters: [], result: "u64" },
-  dlsym: { parameters: ["u64", "buffer"], result: "pointer" },
+  dlsym: { parameters: ["u64", "buffer"], result: "u64" },
   strlen: { parameters: ["u64"], result: "usize" },
   dup2: { parameters: ["i32", "i32"], result: "i32" },
   open: { parameters: ["buffer", "i32"], result: "i32" },
@@ -98,6 +98,21 @@ export function stringStruct(
     view.setBigUint64(8, BigInt(size), true);
   }
   return bytes;
+}
+
+/** A struct as a callback receives it or a call returns it. */
+export type NativeStruct = ArrayBufferLike | ArrayBufferView;
+
+/**
+ * The bytes of a struct.
+ *
+ * @param struct The struct.
+ * @returns A view of its bytes.
+ */
+export function structBytes(struct: NativeStruct): Uint8Array {
+  return ArrayBuffer.isView(struct)
+    ? new Uint8Array(struct.buffer, struct.byteOffset, struct.byteLength)
+    : new Uint8Array(struct);
 }
 
 /** A string of a plugin as it crosses the border: where it is and how long. */
@@ -198,4 +213,24 @@ export function borrow(text: string | Uint8Array<ArrayBuffer>): Borrowed {
   if (bytes.length === 0) return { struct: new Uint8Array(16), bytes };
   const pointer = Deno.UnsafePointer.value(Deno.UnsafePointer.of(bytes));
   return { struct: stringStruct(pointer, bytes.length), bytes };
+}
+
+/**
+ * Binds a function of the plugin.
+ *
+ * @param address Its address.
+ * @param definition Its signature.
+ * @returns The function to call.
+ */
+export function nativeFunction<const D extends Deno.ForeignFunction>(
+  address: bigint,
+  definition: D,
+): Deno.UnsafeFnPointer<D> {
+  const pointer = Deno.UnsafePointer.create<NoInfer<Omit<D, "nonblocking">>>(
+    address,
+  );
+  if (pointer === null) {
+    throw new TypeError("Cannot call a function: it is NULL");
+  }
+  return new Deno.UnsafeFnPointer(pointer, definition);
 }

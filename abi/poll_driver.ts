@@ -123,13 +123,26 @@ class CallDriver {
     if (this.#handle === 0n) return this.#settle("null_handle", "");
     // A cancel that came while execute ran is delivered now.
     if (this.#cancelled) this.#cancelling ??= this.#port.cancel(this.#handle);
-    const [kind, text] = await this.#poll();
+    let kind: CallOutcome["kind"];
+    let text: string;
+    try {
+      [kind, text] = await this.#poll();
+    } catch (error) {
+      await this.#destroy();
+      throw error;
+    }
+    await this.#destroy(kind, text);
+    this.#settle(kind, text);
+  }
+
+  async #destroy(kind?: CallOutcome["kind"], text = ""): Promise<void> {
     this.#where = "destroy";
     await this.#cancelling;
     // Nobody may wait for ever on a destructor.
-    if (this.#timers.length === 0) this.#guardDestroy(kind, text);
+    if (kind !== undefined && this.#timers.length === 0) {
+      this.#guardDestroy(kind, text);
+    }
     await this.#port.destroy(this.#handle);
-    this.#settle(kind, text);
   }
 
   async #poll(): Promise<[CallOutcome["kind"], string]> {

@@ -1,0 +1,720 @@
+/**
+ * One plugin in one child process: its start, its socket, its end.
+ *
+ * @module
+ */
+
+import {
+  denoEntry,
+  inheritedEnvironment,
+  type IsolationLevel,
+  type IsolationPolicy,
+  type ManagedProcess,
+  startProcess,
+} from "@bulkhead/sandbox";
+import type { ActionAnswer } from "./action_worker.ts";
+import {
+  type DispatchOutcome,
+  type EngineLimits,
+  type EngineStats,
+  type InvokeKind,
+  type InvokeOutcome,
+} from "./engine.ts";
+import { AbiError, type AbiErrorCode } from "./errors.ts";
+import { isObject } from "./json.ts";
+import { SESSION_ID_ENV, SUBAGENT_PARENT_ENV } from "./layout.ts";
+import { decodeText, encodeText } from "./memory.ts";
+import { OutputLog } from "./output.ts";
+import type { CallOutcome } from "./poll_driver.ts";
+import type { PluginPort, PortCall, PortEvent } from "./port.ts";
+import type { LibraryReport } from "./preflight.ts";
+import { emptyRegistration, type Registration } from "./registration.ts";
+import { FrameConnection, type Head, packTexts, PROTOCOL } from "./rpc.ts";
+
+/**
+ * The permission flags of the child; `{socket}` stands for the socket's path. Native code needs none of them: they are
+ * for the few lines of TypeScript that hold it.
+ */
+export const CHILD_FLAGS: readonly string[] = [
+  "--allow-ffi",
+  "--allow-read={socket}",
+  "--allow-write={socket}",
+  "--allow-net=unix:{socket}",
+];
+
+/** How a child is started. */
+export interface ChildOptions {
+  /** The inspected library. */
+  readonly report: LibraryReport;
+  /** The plugin's name. */
+  readonly name: string;
+  /** Limits that differ from the defaults. */
+  readonly limits: EngineLimits;
+  /** How much confinement is asked for. */
+  readonly isolation: IsolationLevel;
+  /** What it may touch besides its own files. */
+  readonly permissions: IsolationPolicy;
+  /** Variables on top of the short list every child gets. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Its working directory. */
+  readonly cwd: string;
+  /** The session. */
+  readonly sessionId?: string;
+  /** How long it may take from start to registered. */
+  readonly startTimeoutMs: number;
+  /** Counts host strings, slowly. */
+  readonly accounting: boolean;
+  /** Answers its actions. */
+  readonly answer: (action: number, args: string) => Promise<ActionAnswer>;
+  /** Gets what it prints. */
+  readonly onOutput?: (line: string) => void;
+  /** Learns once that it is gone without having been closed. */
+  readonly onDeath: (error: AbiError) => void;
+  /** The flags, for tests that take one away. */
+  readonly flags?: readonly string[];
+}
+
+interface Pending {
+  readonly resolve: (frame: { head: Head; body: Uint8Array }) => void;
+  readonly reject: (error: AbiError) => void;
+  readonly onUpdate: ((text: string) => void) | undefined;
+}
+
+/** Without a word from a child that owes an answer, it is asked whether it lives. */
+const PING_MS = 5_000;
+/** What a child gets on top of its own limits before the host stops waiting. */
+const MARGIN_MS = 1_500;
+
+/** One plugin in one child process. */
+export class ChildPort implements PluginPort {
+  registration: Registration = emptyRegistration();
+  /** What confines it. */
+  readonly isolation: string;
+  readonly #options: ChildOptions;
+  readonly #process: ManagedProcess;
+  readonly #log: OutputLog;
+  readonly #pending = new Map<number, Pending>();
+  readonly #loaded = Promise.withResolvers<void>();
+  readonly #output: Promise<unknown>;
+  readonly #readers: ReadableStreamDefaultReader<Uint8Array>[] = [];
+  readonly #gone = Promise.withResolvers<void>();
+  #connection: FrameConnection | undefined;
+  #nextId = 1;
+  #death: AbiError | undefined;
+  #closing = false;
+  #wedged: string | undefined;
+  #heard = 0;
+  #watchdog: ReturnType<typeof setTimeout> | undefined;
+
+  private constructor(options: ChildOptions, process: ManagedProcess) {
+    this.#options = options;
+    this.#process = process;
+    this.isolation = process.isolation;
+    this.#log = new OutputLog({
+      name: options.name,
+      ...options.onOutput === undefined ? {} : { onLine: options.onOutput },
+    });
+    this.#loaded.promise.catch(() => {});
+    this.#output = Promise.all([
+      this.#collect(process.stderr),
+      this.#collect(process.stdout),
+    ]);
+    process.status.then(() => this.#onExit());
+  }
+
+  /**
+   * Starts a child and loads the plugin in it.
+   *
+   * @param options The library and its surroundings.
+   * @returns The loaded plugin; rejects with an {@linkcode AbiError}.
+   */
+  static async start(options: ChildOptions): Promise<ChildPort> {
+    const dir = await socketDir();
+    const socket = `${dir}/s`;
+    const listener = Deno.listen({ transport: "unix", path: socket });
+    let port: ChildPort | undefined;
+    try {
+      const entry = denoEntry(new URL("./child.ts", import.meta.url), {
+        permissions: (options.flags ?? CHILD_FLAGS).map((flag) =>
+          flag.replace("{socket}", socket)
+        ),
+        args: [socket],
+        config: false,
+      });
+      const own = decodeURIComponent(new URL(".", import.meta.url).pathname);
+      const process = await startProcess(entry.argv, {
+        cwd: options.cwd,
+        env: childEnvironment(entry.env, options),
+        isolation: {
+          level: options.isolation,
+          policy: {
+            ...options.permissions,
+            read: [
+              ...entry.readable,
+              ...import.meta.url.startsWith("file:") ? [own] : [],
+              ...await ownFiles(options.report),
+              ...options.permissions.read ?? [],
+            ],
+            write: [dir, ...options.permissions.write ?? []],
+            unixSockets: true,
+          },
+        },
+      });
+      port = new ChildPort(options, process);
+      await port.#boot(listener);
+      return port;
+    } catch (error) {
+      await port?.close();
+      throw error;
+    } finally {
+      try {
+        listener.close();
+      } catch {
+        // Closed by the deadline.
+      }
+      await Deno.remove(dir, { recursive: true });
+    }
+  }
+
+  async call(call: PortCall): Promise<CallOutcome> {
+    const { signal } = call;
+    if (signal?.aborted) {
+      return {
+        kind: "cancelled",
+        text: "",
+        cancelled: true,
+        ignoredCancel: false,
+      };
+    }
+    const { id, answer } = this.#request(
+      { t: "call", tool: call.tool, call: call.callId },
+      encodeText(call.args),
+      call.onUpdate,
+    );
+    let guard: ReturnType<typeof setTimeout> | undefined;
+    const onAbort = () => {
+      this.#connection?.send({ t: "cancel", id });
+      // The child answers within the grace, unless it cannot.
+      guard = setTimeout(
+        () => this.#wedge("the plugin's process"),
+        this.#options.limits.cancelGraceMs + MARGIN_MS,
+      );
+    };
+    signal?.addEventListener("abort", onAbort, { once: true });
+    try {
+      const { head, body } = await answer;
+      return {
+        kind: readKind(head.kind),
+        text: decodeText(body),
+        cancelled: head.cancelled === true,
+        ignoredCancel: head.ignored === true,
+      };
+    } finally {
+      clearTimeout(guard);
+      signal?.removeEventListener("abort", onAbort);
+    }
+  }
+
+  async invoke(
+    kind: InvokeKind,
+    index: number,
+    inputs: readonly string[],
+    timeoutMs: number,
+  ): Promise<InvokeOutcome> {
+    const { body, sizes } = packTexts(inputs);
+    const head = {
+      t: "invoke",
+      kind,
+      index,
+      sizes,
+      timeout: Number.isFinite(timeoutMs) ? timeoutMs : null,
+    };
+    const frame = await this.#within(
+      this.#request(head, body).answer,
+      timeoutMs + MARGIN_MS,
+    );
+    return {
+      rc: typeof frame.head.rc === "number" ? frame.head.rc : 1,
+      text: decodeText(frame.body),
+    };
+  }
+
+  async dispatch(event: PortEvent): Promise<DispatchOutcome> {
+    const { body, sizes } = packTexts(event.strings);
+    const { tag, isError, mode, budgetMs } = event;
+    const handlers = this.registration.events.filter((t) => t === tag).length;
+    const head = {
+      t: "dispatch",
+      tag,
+      isError,
+      mode,
+      sizes,
+      budget: Number.isFinite(budgetMs) ? budgetMs : null,
+    };
+    const frame = await this.#within(
+      this.#request(head, body).answer,
+      budgetMs * handlers + MARGIN_MS,
+    );
+    return readDispatch(frame.head);
+  }
+
+  setSession(id: string): void {
+    this.#connection?.send({ t: "session", session: id });
+  }
+
+  async stats(): Promise<EngineStats> {
+    const { body } = await this.#request({ t: "stats" }).answer;
+    const stats: EngineStats = JSON.parse(decodeText(body));
+    return stats;
+  }
+
+  async close(): Promise<void> {
+    if (!this.#closing) {
+      this.#closing = true;
+      clearTimeout(this.#watchdog);
+      this.#connection?.send({ t: "bye" });
+      await Promise.race([this.#connection?.flushed(), this.#gone.promise]);
+      this.#fail(
+        new AbiError(
+          "closed",
+          `Cannot call plugin "${this.#options.name}": it was closed`,
+          {
+            plugin: this.#options.name,
+          },
+        ),
+      );
+    }
+    // A destructor of the plugin may hang or crash now; nobody waits for it any more.
+    await this.#process.end({ eofMs: 1_000, termMs: 1_000 });
+    this.#connection?.close();
+    // A process that the plugin forked may still hold its pipes.
+    await within(this.#output, 200);
+    await Promise.all(
+      this.#readers.map((reader) => reader.cancel().catch(() => {})),
+    );
+    await this.#output;
+  }
+
+  async #boot(listener: Deno.UnixListener): Promise<void> {
+    const { name, startTimeoutMs, report, limits, sessionId, accounting } =
+      this.#options;
+    let where = "its process did not connect";
+    const timer = setTimeout(() => {
+      const what =
+        `Cannot load plugin "${name}": ${where} within ${startTimeoutMs} ms`;
+      this.#die(
+        new AbiError("start", what, {
+          plugin: name,
+          fix: "look at what its entry point and its constructors do",
+        }),
+      );
+    }, startTimeoutMs);
+    try {
+      const accepted = listener.accept();
+      accepted.catch(() => {});
+      const conn = await Promise.race([accepted, this.#loaded.promise]);
+      if (conn === undefined) {
+        throw new TypeError(
+          "Cannot load a plugin: it loaded before it connected",
+        );
+      }
+      const connection = new FrameConnection(conn);
+      this.#connection = connection;
+      connection.read((head, body) => this.#onFrame(head, body)).then(
+        () => this.#onEnd(),
+        (error) => this.#onEnd(error),
+      );
+      where = "its constructors or its entry point did not return";
+      connection.send({
+        t: "load",
+        path: report.path,
+        name,
+        limits,
+        accounting,
+        session: sessionId,
+      });
+      await this.#loaded.promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #onFrame(head: Head, body: Uint8Array): void {
+    this.#heard = performance.now();
+    const id = head.id ?? 0;
+    switch (head.t) {
+      case "update":
+        this.#pending.get(id)?.onUpdate?.(decodeText(body));
+        return;
+      case "result":
+      case "ran":
+      case "dispatched":
+      case "stats":
+      case "pong": {
+        const pending = this.#pending.get(id);
+        this.#pending.delete(id);
+        pending?.resolve({ head, body });
+        return;
+      }
+      case "error": {
+        const pending = this.#pending.get(id);
+        this.#pending.delete(id);
+        pending?.reject(this.#remoteError(head));
+        return;
+      }
+      case "action":
+        this.#answerAction(
+          id,
+          typeof head.action === "number" ? head.action : -1,
+          decodeText(body),
+        );
+        return;
+      case "wedged":
+        this.#wedge(typeof head.what === "string" ? head.what : "a function");
+        return;
+      case "hello":
+        if (head.protocol !== PROTOCOL) {
+          const what =
+            `Cannot load plugin "${this.#options.name}": its process speaks protocol ${head.protocol}, not ${PROTOCOL}`;
+          this.#die(
+            new AbiError("start", what, {
+              fix: "update @bulkhead/abi as a whole",
+            }),
+          );
+        }
+        return;
+      case "loaded":
+        this.registration = readRegistration(body);
+        this.#loaded.resolve();
+        return;
+      case "failed":
+        this.#loaded.reject(this.#remoteError(head));
+        return;
+    }
+  }
+
+  async #answerAction(id: number, action: number, args: string): Promise<void> {
+    const { rc, text } = await this.#options.answer(action, args);
+    this.#connection?.send({ t: "answer", id, rc }, encodeText(text));
+  }
+
+  #request(
+    head: Head,
+    body?: Uint8Array,
+    onUpdate?: (text: string) => void,
+  ): { id: number; answer: Promise<{ head: Head; body: Uint8Array }> } {
+    const id = this.#nextId++;
+    if (this.#death !== undefined) {
+      return { id, answer: Promise.reject(this.#death) };
+    }
+    const answer = Promise.withResolvers<{ head: Head; body: Uint8Array }>();
+    this.#pending.set(id, {
+      resolve: answer.resolve,
+      reject: answer.reject,
+      onUpdate,
+    });
+    this.#connection?.send({ ...head, id }, body);
+    this.#watchdog ??= setTimeout(() => this.#ping(performance.now()), PING_MS);
+    return { id, answer: answer.promise };
+  }
+
+  /** A child whose main thread stands still answers nothing, not even this. */
+  #ping(asked: number): void {
+    this.#watchdog = undefined;
+    if (this.#pending.size === 0 || this.#death !== undefined) return;
+    this.#connection?.send({ t: "ping" });
+    this.#watchdog = setTimeout(() => {
+      this.#watchdog = undefined;
+      if (this.#pending.size === 0) return;
+      if (this.#heard < asked) this.#wedge("a callback");
+      else {this.#watchdog = setTimeout(() =>
+          this.#ping(performance.now()), PING_MS);}
+    }, PING_MS);
+  }
+
+  async #within<T>(answer: Promise<T>, ms: number): Promise<T> {
+    if (!Number.isFinite(ms)) return await answer;
+    const timer = setTimeout(() => this.#wedge("a handler"), ms);
+    try {
+      return await answer;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #remoteError(head: Head): AbiError {
+    const { name } = this.#options;
+    return new AbiError(
+      readCode(head.code),
+      typeof head.message === "string"
+        ? head.message
+        : `Plugin "${name}" failed`,
+      {
+        plugin: name,
+        ...typeof head.fix === "string" ? { fix: head.fix } : {},
+        ...typeof head.rc === "number" ? { exitCode: head.rc } : {},
+        stderrTail: this.#log.tail,
+      },
+    );
+  }
+
+  #wedge(what: string): void {
+    if (this.#wedged !== undefined || this.#closing) return;
+    this.#wedged = what;
+    this.#die(
+      new AbiError(
+        "wedged",
+        `Plugin "${this.#options.name}" was stopped: ${what} did not come back`,
+        {
+          plugin: this.#options.name,
+          fix: "ask its author to keep poll short and to notice a cancel",
+          stderrTail: this.#log.tail,
+        },
+      ),
+    );
+  }
+
+  async #onEnd(error?: unknown): Promise<void> {
+    if (this.#closing || this.#death !== undefined) return;
+    if (error !== undefined) {
+      const why = error instanceof Error ? error.message : String(error);
+      this.#die(
+        new AbiError(
+          "protocol",
+          `Plugin "${this.#options.name}" was stopped: ${why}`,
+          { plugin: this.#options.name },
+        ),
+      );
+      return;
+    }
+    // The socket closes a moment before the exit code is known.
+    const timer = setTimeout(() => this.#process.kill("SIGKILL"), 1_000);
+    await this.#process.status;
+    clearTimeout(timer);
+  }
+
+  async #onExit(): Promise<void> {
+    // What was written before the end still counts; a process it forked may hold the socket open.
+    await within(this.#output, 50);
+    this.#gone.resolve();
+    if (this.#closing) return;
+    const { code, signal } = await this.#process.status;
+    this.#die(this.#crash(code, signal));
+  }
+
+  #crash(code: number | null, signal: string | null): AbiError {
+    const { name } = this.#options;
+    // Inside a PID namespace the first process reports a signal as 128 + n.
+    const ended = signal ??
+      (this.isolation === "bubblewrap" ? signalOf(code ?? 0) : undefined);
+    const tail = this.#log.tail;
+    const what = ended !== undefined
+      ? `Plugin "${name}" crashed (${ended})`
+      : `Plugin "${name}" ended its process unexpectedly (exit code ${code})`;
+    return new AbiError(
+      "crashed",
+      tail === "" ? what : `${what}: ${lastLine(tail)}`,
+      {
+        plugin: name,
+        fix: `run "bulkhead abi verify" on it, or ask its author`,
+        ...ended === undefined ? {} : { signal: ended },
+        ...ended === undefined && code !== null ? { exitCode: code } : {},
+        stderrTail: tail,
+      },
+    );
+  }
+
+  /** The end of this child: everybody who waits is told, then it is cleared away. */
+  #die(error: AbiError): void {
+    if (this.#death !== undefined) return;
+    clearTimeout(this.#watchdog);
+    this.#fail(error);
+    this.#process.kill("SIGKILL");
+    this.#options.onDeath(error);
+  }
+
+  #fail(error: AbiError): void {
+    this.#death ??= error;
+    this.#loaded.reject(error);
+    const pending = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const { reject } of pending) reject(error);
+  }
+
+  async #collect(stream: ReadableStream<Uint8Array>): Promise<void> {
+    const reader = stream.getReader();
+    this.#readers.push(reader);
+    try {
+      while (true) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        this.#log.push(value);
+      }
+    } catch {
+      // The pipe broke with the process.
+    }
+    this.#log.end();
+  }
+}
+
+async function within(promise: Promise<unknown>, ms: number): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([promise, timeout]);
+  clearTimeout(timer);
+}
+
+async function socketDir(): Promise<string> {
+  const dir = await Deno.makeTempDir({ prefix: "bulkhead-abi-" });
+  // A unix socket's path has at most 107 bytes, 103 on macOS.
+  if (encodeText(dir).length <= 100) return dir;
+  await Deno.remove(dir);
+  return await Deno.makeTempDir({ dir: "/tmp", prefix: "bulkhead-abi-" });
+}
+
+function childEnvironment(
+  entry: Readonly<Record<string, string>>,
+  options: ChildOptions,
+): Record<string, string> {
+  const env: Record<string, string> = {
+    ...inheritedEnvironment(),
+    ...options.env,
+    ...entry,
+  };
+  for (const name of [...SUBAGENT_PARENT_ENV, SESSION_ID_ENV]) delete env[name];
+  if (options.sessionId !== undefined) env[SESSION_ID_ENV] = options.sessionId;
+  return env;
+}
+
+/** The library and those it needs from its own directory; not the directory, which may be a home. */
+async function ownFiles(report: LibraryReport): Promise<string[]> {
+  const dir = report.path.slice(0, report.path.lastIndexOf("/"));
+  const files = [report.path];
+  for (const name of report.needs) {
+    if (name.includes("/")) continue;
+    try {
+      const file = `${dir}/${name}`;
+      const real = await Deno.realPath(file);
+      files.push(file, real);
+    } catch {
+      // Not beside it: a library of the system.
+    }
+  }
+  return files;
+}
+
+const SIGNALS: Readonly<Record<number, string>> = {
+  1: "SIGHUP",
+  2: "SIGINT",
+  3: "SIGQUIT",
+  4: "SIGILL",
+  5: "SIGTRAP",
+  6: "SIGABRT",
+  7: "SIGBUS",
+  8: "SIGFPE",
+  9: "SIGKILL",
+  11: "SIGSEGV",
+  13: "SIGPIPE",
+  14: "SIGALRM",
+  15: "SIGTERM",
+  24: "SIGXCPU",
+  25: "SIGXFSZ",
+  31: "SIGSYS",
+};
+
+function signalOf(code: number): string | undefined {
+  return SIGNALS[code - 128];
+}
+
+function lastLine(text: string): string {
+  return (text.split("\n").at(-1) ?? "").slice(0, 200);
+}
+
+function readKind(value: unknown): CallOutcome["kind"] {
+  const kinds = [
+    "done",
+    "error",
+    "null_handle",
+    "cancelled",
+    "bad_tag",
+  ] as const;
+  return kinds.find((kind) => kind === value) ?? "bad_tag";
+}
+
+function readCode(value: unknown): AbiErrorCode {
+  const codes = ["open", "register", "timeout", "protocol"] as const;
+  return codes.find((code) => code === value) ?? "protocol";
+}
+
+function readDispatch(head: Head): DispatchOutcome {
+  const numbers = (value: unknown): number[] =>
+    Array.isArray(value) ? value.filter((n) => typeof n === "number") : [];
+  const failed = Array.isArray(head.failed) ? head.failed : [];
+  const verdicts = ["continue", "abort", "claimed"] as const;
+  return {
+    verdict: verdicts.find((verdict) => verdict === head.verdict) ?? "continue",
+    failed: failed.map((pair): [number, number] => {
+      const [index = 0, rc = 0] = numbers(pair);
+      return [index, rc];
+    }),
+    late: numbers(head.late),
+  };
+}
+
+/** The child is ours but it holds foreign code: what it says is checked like anything else. */
+function readRegistration(body: Uint8Array): Registration {
+  const value: unknown = JSON.parse(decodeText(body));
+  const result = emptyRegistration();
+  if (!isObject(value)) return result;
+  const texts = (list: unknown): string[] =>
+    Array.isArray(list) ? list.filter((t) => typeof t === "string") : [];
+  const rows = <T>(
+    list: unknown,
+    read: (row: Record<string, unknown>) => T,
+  ): T[] => Array.isArray(list) ? list.filter(isObject).map(read) : [];
+  const named = (row: Record<string, unknown>) => ({
+    name: `${row.name}`,
+    description: `${row.description}`,
+  });
+  result.tools = rows(
+    value.tools,
+    (row) => ({ ...named(row), parameters: `${row.parameters}` }),
+  );
+  result.commands = rows(value.commands, named);
+  result.shortcuts = rows(value.shortcuts, named);
+  result.flags = rows(value.flags, named);
+  result.providers = rows(value.providers, (row) => ({
+    id: `${row.id}`,
+    baseUrl: `${row.baseUrl}`,
+    apiStyle: `${row.apiStyle}`,
+  }));
+  const kinds = ["message", "markdown", "entry"] as const;
+  result.renderers = rows(value.renderers, (row) => ({
+    kind: kinds.find((kind) => kind === row.kind) ?? "message",
+    name: `${row.name}`,
+  }));
+  if (Array.isArray(value.events)) {
+    result.events = value.events.filter((tag) => typeof tag === "number");
+  }
+  if (typeof value.discover === "number") result.discover = value.discover;
+  if (typeof value.beforeAgentStart === "number") {
+    result.beforeAgentStart = value.beforeAgentStart;
+  }
+  result.oauth = rows(
+    value.oauth,
+    (row) => ({
+      id: `${row.id}`,
+      manifest: isObject(row.manifest) ? row.manifest : {},
+    }),
+  );
+  if (typeof value.priority === "number") result.priority = value.priority;
+  result.platforms = texts(value.platforms);
+  result.collisions = rows(
+    value.collisions,
+    (row) => ({ kind: `${row.kind}`, name: `${row.name}` }),
+  );
+  result.diagnostics = texts(value.diagnostics);
+  return result;
+}

@@ -1,0 +1,454 @@
+/**
+ * The registrars of the vtable: callbacks that record what the plugin gives them, only while its entry point runs.
+ *
+ * @module
+ */
+
+import { EVENT_COUNT, EVENT_NAMES } from "./layout.ts";
+import {
+  decodeText,
+  EVENT,
+  type NativeStruct,
+  readBytes,
+  STRING,
+  type StringPlace,
+  stringPlace,
+  structBytes,
+} from "./memory.ts";
+import { isObject, parseJson } from "./json.ts";
+import {
+  applyDeclaration,
+  emptyRegistration,
+  type Registration,
+  type RendererKind,
+} from "./registration.ts";
+
+/** The address of a plugin's function; 0 is NULL. */
+export type FunctionPointer = bigint;
+
+/** The functions of a tool. */
+export interface ToolFunctions {
+  /** Starts a call. */
+  readonly execute: FunctionPointer;
+  /** One step. */
+  readonly poll: FunctionPointer;
+  /** Sets the cancel flag. */
+  readonly cancel: FunctionPointer;
+  /** Frees the handle. */
+  readonly destroy: FunctionPointer;
+  /** Frees the plugin's strings. */
+  readonly free: FunctionPointer;
+}
+
+/** A handler and what it needs. */
+export interface HandlerFunction {
+  /** The function. */
+  readonly call: FunctionPointer;
+  /** Frees what it returns. */
+  readonly free: FunctionPointer;
+  /** The plugin's own pointer. */
+  readonly userData: bigint;
+}
+
+/** The functions behind a {@linkcode Registration}, index by index. */
+export interface FunctionTable {
+  /** Of the tools. */
+  readonly tools: ToolFunctions[];
+  /** Of the commands. */
+  readonly commands: HandlerFunction[];
+  /** Of the providers. */
+  readonly providers: HandlerFunction[];
+  /** Of the renderers. */
+  readonly renderers: HandlerFunction[];
+  /** Of the event handlers. */
+  readonly events: HandlerFunction[];
+  /** Of the resources_discover handlers. */
+  readonly discover: HandlerFunction[];
+  /** Of the before_agent_start handlers. */
+  readonly beforeAgentStart: HandlerFunction[];
+  /** Of the login flows. */
+  readonly oauth: HandlerFunction[];
+}
+
+/** The most entries of one kind that are kept. */
+const MAX_ENTRIES = 20_000;
+const MAX_NAME_BYTES = 4_096n;
+const MAX_TEXT_BYTES = 1_048_576n;
+const MAX_DIAGNOSTICS = 200;
+
+const REF = STRING;
+const FUNCTION = "u64";
+const HANDLER_ARGUMENTS = [FUNCTION, FUNCTION, "u64"] as const;
+
+/** Where the callbacks of one plugin record. */
+export class Registrar {
+  /** What was registered so far. */
+  readonly registration: Registration = emptyRegistration();
+  /** The functions behind it. */
+  readonly functions: FunctionTable = {
+    tools: [],
+    commands: [],
+    providers: [],
+    renderers: [],
+    events: [],
+    discover: [],
+    beforeAgentStart: [],
+    oauth: [],
+  };
+  /** True while the entry point runs; registrars answer -1 at any other time. */
+  open = false;
+  readonly #freeNow: (free: FunctionPointer, place: StringPlace) => void;
+  readonly #names = new Set<string>();
+
+  /**
+   * Creates a registrar.
+   *
+   * @param freeNow Frees a string of the plugin before the callback returns.
+   */
+  constructor(freeNow: (free: FunctionPointer, place: StringPlace) => void) {
+    this.#freeNow = freeNow;
+  }
+
+  /**
+   * Makes the callbacks.
+   *
+   * @returns Slot name and callback address, and the callbacks themselves: they must stay reachable.
+   */
+  callbacks(): { slots: Map<string, bigint>; keep: { unref(): number }[] } {
+    const slots = new Map<string, bigint>();
+    const keep: { unref(): number }[] = [];
+    const add = <const P extends readonly Deno.NativeType[]>(
+      slot: string,
+      parameters: P,
+      record: (...args: Deno.ToNativeParameterTypes<P>) => number,
+    ) => {
+      const guarded = (...args: Deno.ToNativeParameterTypes<P>): number => {
+        // An exception would reach the plugin as 0, which means success.
+        try {
+          return this.open ? record(...args) : -1;
+        } catch (error) {
+          this.note(
+            `${slot} failed: ${
+              error instanceof Error ? error.message : String(error)
+            }`,
+          );
+          return 1;
+        }
+      };
+      // The types of a callback's result do not survive a generic tuple; all of these return i32.
+      const callback = Deno.UnsafeCallback.threadSafe(
+        { parameters, result: "i32" } as const,
+        guarded as Deno.UnsafeCallbackFunction<P, "i32">,
+      );
+      keep.push(callback);
+      slots.set(slot, Deno.UnsafePointer.value(callback.pointer));
+    };
+    add("register_tool", [
+      FUNCTION,
+      FUNCTION,
+      FUNCTION,
+      FUNCTION,
+      FUNCTION,
+      FUNCTION,
+    ], (...a) => this.#tool(...a));
+    add(
+      "register_command",
+      [REF, REF, FUNCTION],
+      (name, about, call) =>
+        this.#named(
+          "command",
+          "commands",
+          command(text(name)),
+          text(about),
+          call,
+        ),
+    );
+    add("register_shortcut", [REF, REF], (key, about) => {
+      const entry = { name: text(key), description: text(about) };
+      this.note(
+        `shortcut "${entry.name}" is recorded, this host binds no keys`,
+      );
+      return this.#push("shortcut", this.registration.shortcuts, entry);
+    });
+    add("register_flag", [REF, REF], (name, about) => {
+      const entry = { name: text(name), description: text(about) };
+      return this.#taken("flag", entry.name)
+        ? 0
+        : this.#push("flag", this.registration.flags, entry);
+    });
+    add(
+      "register_provider",
+      [REF, REF, REF, ...HANDLER_ARGUMENTS],
+      (id, url, style, call, free, userData) => {
+        const entry = {
+          id: text(id),
+          baseUrl: text(url),
+          apiStyle: text(style),
+        };
+        if (!this.#valid("provider", call)) return 1;
+        if (this.#taken("provider", entry.id)) return 0;
+        const rc = this.#push("provider", this.registration.providers, entry);
+        if (rc === 0) {
+          this.functions.providers.push(handler(call, free, userData));
+        }
+        return rc;
+      },
+    );
+    const renderer = (kind: RendererKind, slot: string) =>
+      add(slot, [REF, ...HANDLER_ARGUMENTS], (name, call, free, userData) => {
+        const entry = { kind, name: text(name) };
+        if (!this.#valid(`${kind} renderer`, call)) return 1;
+        if (this.#taken(`${kind} renderer`, entry.name)) return 0;
+        const rc = this.#push("renderer", this.registration.renderers, entry);
+        if (rc === 0) {
+          this.functions.renderers.push(handler(call, free, userData));
+        }
+        return rc;
+      });
+    renderer("message", "register_message_renderer");
+    renderer("markdown", "register_markdown_transformer");
+    renderer("entry", "register_entry_renderer");
+    add(
+      "register_event_handler",
+      ["u32", FUNCTION, "u64"],
+      (tag, call, userData) => {
+        if (!this.#valid("event handler", call)) return 1;
+        if (tag >= EVENT_COUNT) {
+          this.note(
+            `an event handler for tag ${tag} is ignored, the last one is ${
+              EVENT_COUNT - 1
+            }`,
+          );
+          return 0;
+        }
+        if (this.registration.events.length >= MAX_ENTRIES) {
+          return this.#full(
+            `handler of ${EVENT_NAMES[tag]}`,
+          );
+        }
+        this.functions.events.push(handler(call, 0n, userData));
+        this.registration.events.push(tag);
+        return 0;
+      },
+    );
+    add(
+      "register_resources_discover",
+      HANDLER_ARGUMENTS,
+      (call, free, userData) => {
+        if (!this.#valid("resources_discover handler", call)) return 1;
+        if (this.functions.discover.length >= MAX_ENTRIES) {
+          return this.#full(
+            "resources_discover handler",
+          );
+        }
+        this.functions.discover.push(handler(call, free, userData));
+        this.registration.discover = this.functions.discover.length;
+        return 0;
+      },
+    );
+    add(
+      "register_before_agent_start",
+      HANDLER_ARGUMENTS,
+      (call, free, userData) => {
+        if (!this.#valid("before_agent_start handler", call)) return 1;
+        if (this.functions.beforeAgentStart.length >= MAX_ENTRIES) {
+          return this
+            .#full("before_agent_start handler");
+        }
+        this.functions.beforeAgentStart.push(handler(call, free, userData));
+        this.registration.beforeAgentStart =
+          this.functions.beforeAgentStart.length;
+        return 0;
+      },
+    );
+    add(
+      "register_oauth_provider",
+      [REF, ...HANDLER_ARGUMENTS],
+      (manifest, call, free, userData) =>
+        this.#oauth(text(manifest, MAX_TEXT_BYTES), call, free, userData),
+    );
+    add("declare", [REF], (declaration) => {
+      const value = parse(text(declaration, MAX_TEXT_BYTES));
+      if (applyDeclaration(this.registration, value)) return 0;
+      this.note("a declaration is ignored: it is not a JSON object");
+      return 1;
+    });
+    const dispatch = Deno.UnsafeCallback.threadSafe(
+      { parameters: [EVENT, "u64"], result: "i32" } as const,
+      () => 0,
+    );
+    keep.push(dispatch);
+    slots.set("dispatch_event", Deno.UnsafePointer.value(dispatch.pointer));
+    return { slots, keep };
+  }
+
+  /**
+   * Notes something a person should know.
+   *
+   * @param line One line.
+   */
+  note(line: string): void {
+    const { diagnostics } = this.registration;
+    if (diagnostics.length < MAX_DIAGNOSTICS) diagnostics.push(line);
+    else if (diagnostics.length === MAX_DIAGNOSTICS) {
+      diagnostics.push("further diagnostics are dropped");
+    }
+  }
+
+  #tool(
+    schema: FunctionPointer,
+    execute: FunctionPointer,
+    poll: FunctionPointer,
+    cancel: FunctionPointer,
+    destroy: FunctionPointer,
+    free: FunctionPointer,
+  ): number {
+    if (schema === 0n) {
+      this.note("a tool is refused: its schema is NULL");
+      return 1;
+    }
+    const bytes = readBytes({
+      pointer: schema,
+      size: 48n,
+    });
+    const places = [
+      stringPlace(bytes, 0),
+      stringPlace(bytes, 16),
+      stringPlace(bytes, 32),
+    ] as const;
+    const [name, description, parameters] = [
+      placeText(places[0], MAX_NAME_BYTES),
+      placeText(places[1], MAX_TEXT_BYTES),
+      placeText(places[2], MAX_TEXT_BYTES),
+    ];
+    // Copied; the contract has them freed before this returns, also when the tool is refused.
+    for (const place of places) if (place.size > 0n) this.#freeNow(free, place);
+    if (name === "") {
+      this.note("a tool is refused: it has no name");
+      return 1;
+    }
+    if (execute === 0n || poll === 0n) {
+      this.note(`tool "${name}" is refused: execute or poll is NULL`);
+      return 1;
+    }
+    if (this.#taken("tool", name)) return 0;
+    if (this.registration.tools.length >= MAX_ENTRIES) {
+      return this.#full("tool");
+    }
+    const schemaValue = parse(parameters);
+    if (!isObject(schemaValue)) {
+      this.note(`tool "${name}" has no JSON object as parameters, {} is used`);
+    }
+    this.registration.tools.push({
+      name,
+      description,
+      parameters: isObject(schemaValue) ? parameters : "{}",
+    });
+    this.functions.tools.push({ execute, poll, cancel, destroy, free });
+    return 0;
+  }
+
+  #named(
+    kind: string,
+    list: "commands",
+    name: string,
+    description: string,
+    call: FunctionPointer,
+  ): number {
+    if (name === "") {
+      this.note(`a ${kind} is refused: it has no name`);
+      return 1;
+    }
+    if (!this.#valid(`${kind} "${name}"`, call)) return 1;
+    if (this.#taken(kind, name)) return 0;
+    if (this.registration[list].length >= MAX_ENTRIES) return this.#full(kind);
+    // A command has neither user_data nor a free function: see O8 and V4 of the contract.
+    this.functions[list].push(handler(call, 0n, 0n));
+    this.registration[list].push({ name, description });
+    return 0;
+  }
+
+  #oauth(
+    text: string,
+    call: FunctionPointer,
+    free: FunctionPointer,
+    userData: bigint,
+  ): number {
+    if (!this.#valid("oauth provider", call)) return 1;
+    const manifest = parse(text);
+    if (
+      !isObject(manifest) || typeof manifest.id !== "string" ||
+      manifest.id === ""
+    ) {
+      this.note(
+        'an oauth provider is refused: its manifest is not a JSON object with an "id"',
+      );
+      return 1;
+    }
+    if (this.#taken("oauth provider", manifest.id)) return 0;
+    const entry = { id: manifest.id, manifest };
+    const rc = this.#push("oauth provider", this.registration.oauth, entry);
+    if (rc === 0) this.functions.oauth.push(handler(call, free, userData));
+    return rc;
+  }
+
+  #valid(what: string, call: FunctionPointer): boolean {
+    if (call !== 0n) return true;
+    this.note(`${what} is refused: its function is NULL`);
+    return false;
+  }
+
+  #taken(kind: string, name: string): boolean {
+    const key = `${kind}\0${name}`;
+    if (!this.#names.has(key)) {
+      this.#names.add(key);
+      return false;
+    }
+    if (this.registration.collisions.length < MAX_ENTRIES) {
+      this.registration.collisions.push({ kind, name });
+    }
+    this.note(`${kind} "${name}" is registered twice, the first one stays`);
+    return true;
+  }
+
+  #push<T>(kind: string, list: T[], entry: T): number {
+    if (list.length >= MAX_ENTRIES) return this.#full(kind);
+    list.push(entry);
+    return 0;
+  }
+
+  #full(kind: string): number {
+    this.note(`a ${kind} is refused: there are ${MAX_ENTRIES} already`);
+    return 1;
+  }
+}
+
+function handler(
+  call: FunctionPointer,
+  free: FunctionPointer,
+  userData: bigint,
+): HandlerFunction {
+  return { call, free, userData };
+}
+
+function command(name: string): string {
+  return name.replace(/^\//, "");
+}
+
+function text(ref: NativeStruct, maxBytes = MAX_NAME_BYTES): string {
+  return placeText(stringPlace(structBytes(ref)), maxBytes);
+}
+
+/** Too long is cut, never read: a plugin may claim any length. */
+function placeText(place: StringPlace, maxBytes: bigint): string {
+  const size = place.size > maxBytes ? maxBytes : place.size;
+  return decodeText(readBytes({ pointer: place.pointer, size }));
+}
+
+function parse(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
