@@ -32,6 +32,7 @@ export * from "./agents/scripted.ts";
 export * from "./agents/start_error.ts";
 export * from "./agents/stream_json.ts";
 export * from "./asks.ts";
+export * from "./client.ts";
 export * from "./frame.ts";
 export * from "./frame_log.ts";
 export * from "./gate.ts";
@@ -39,6 +40,20 @@ export * from "./posture.ts";
 export * from "./rpc.ts";
 export * from "./scripted_agent.ts";
 export * from "./session.ts";
+export * from "./store/claims.ts";
+export {
+  appendEvent,
+  fitEventData,
+  readEvents,
+  type RecordedEvent,
+  type WorkerEvent,
+} from "./store/events.ts";
+export * from "./store/home.ts";
+export * from "./store/machine.ts";
+export * from "./store/registry.ts";
+export type { RegistryRow } from "./store/rows.ts";
+export * from "./store/state.ts";
+export * from "./store/store_error.ts";
 export * from "./turn_state.ts";
 export * from "./turns.ts";
 export * from "./worker.ts";
