@@ -54,6 +54,7 @@ export * from "./store/registry.ts";
 export type { RegistryRow } from "./store/rows.ts";
 export * from "./store/state.ts";
 export * from "./store/store_error.ts";
+export type { YamlScalar } from "./store/yaml.ts";
 export * from "./turn_state.ts";
 export * from "./turns.ts";
 export * from "./worker.ts";

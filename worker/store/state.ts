@@ -14,7 +14,7 @@ import { workerFiles, type WorkerHome } from "./home.ts";
 import { StoreError } from "./store_error.ts";
 
 /** The words for how a worker stands. */
-export type WorkerStatus =
+export type StatusWord =
   | "spawning"
   | "ready"
   | "idle"
@@ -33,7 +33,7 @@ export interface WorkerState {
   /** The worker's short id. */
   short_id: string;
   /** How it stands. */
-  status: WorkerStatus;
+  status: StatusWord;
   /** Whether it takes turns. */
   ready: boolean;
   /** When the last turn came in. */
@@ -112,7 +112,7 @@ export async function readState(
     schema_version: schema,
     short_id: text("short_id") ?? shortId,
     status: STATUSES.includes(String(fields.status))
-      ? fields.status as WorkerStatus
+      ? fields.status as StatusWord
       : "failed",
     ready: fields.ready === true,
     last_message_at: text("last_message_at"),
