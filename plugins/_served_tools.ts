@@ -8,7 +8,6 @@ import {
   resultText,
   type Tool,
   type ToolCallContext,
-  type ToolRegistry,
   type ToolResult,
 } from "./tool.ts";
 
@@ -30,15 +29,15 @@ export interface McpToolDefinition {
 /**
  * The tools under the names they are served with.
  *
- * @param registry The tools.
+ * @param all The tools.
  * @returns The tools in order, and one line for each that had to be left out.
  */
 export function servedTools(
-  registry: ToolRegistry,
+  all: Iterable<Tool>,
 ): { tools: Map<string, Tool>; warnings: string[] } {
   const tools = new Map<string, Tool>();
   const warnings: string[] = [];
-  for (const tool of registry) {
+  for (const tool of all) {
     const name = servedName(tool);
     const other = tools.get(name);
     if (other === undefined) tools.set(name, tool);

@@ -1,2 +1,161 @@
-/** Placeholder. @module */
-export {};
+/**
+ * The command line of plugins.
+ *
+ * ```sh
+ * deno run -A cli.ts new demo
+ * deno run -A cli.ts install ./demo
+ * deno run -A cli.ts call demo/greet --args '{"name":"Ada"}'
+ * ```
+ *
+ * @module
+ */
+import {
+  type FlagSpec,
+  parseFlags,
+  printFailure,
+  processIo,
+  UsageError,
+} from "@bulkhead/sandbox/command";
+import { check, doctor, list } from "./_cli_inspect.ts";
+import { create, install, remove, update } from "./_cli_install.ts";
+import { call, fire, serve } from "./_cli_run.ts";
+import {
+  Command,
+  COMMON_FLAGS,
+  type PluginsIo,
+  unknownWord,
+  type Verb,
+} from "./_cli_shared.ts";
+import { trust, untrust } from "./_cli_trust.ts";
+import { InstallError } from "./install.ts";
+
+export type { PluginsIo } from "./_cli_shared.ts";
+
+const VERBS: ReadonlyMap<string, Verb> = new Map([
+  ["list", list],
+  ["check", check],
+  ["trust", trust],
+  ["untrust", untrust],
+  ["call", call],
+  ["fire", fire],
+  ["install", install],
+  ["update", update],
+  ["remove", remove],
+  ["serve", serve],
+  ["new", create],
+  ["doctor", doctor],
+]);
+
+/**
+ * Runs one command line of `bulkhead plugins`.
+ *
+ * @param args The arguments, without the program's name.
+ * @param io Where to read, write and ask.
+ * @returns the exit code: 0, 1 for a failure, 2 for a command line that cannot be understood.
+ *
+ * @example Usage
+ * ```ts
+ * import { pluginsCommand } from "@bulkhead/plugins/cli";
+ * import { processIo } from "@bulkhead/sandbox/command";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const io = { ...processIo(), out: () => {} };
+ * assertEquals(await pluginsCommand(["--help"], io), 0);
+ * ```
+ */
+export async function pluginsCommand(
+  args: readonly string[],
+  io: PluginsIo,
+): Promise<number> {
+  const json = args.includes("--json") || args.includes("-j");
+  try {
+    const [word, ...rest] = args;
+    if (
+      word === undefined || word === "help" || word === "--help" ||
+      word === "-h"
+    ) {
+      io.out(overview());
+      return word === undefined ? 2 : 0;
+    }
+    const verb = VERBS.get(word);
+    if (verb === undefined) {
+      throw unknownWord("command of plugins", word, [...VERBS.keys()]);
+    }
+    const flags = parseFlags(rest, joined(COMMON_FLAGS, verb.flags ?? {}));
+    if (flags.on("help")) {
+      io.out(verb.help + COMMON_HELP);
+      return 0;
+    }
+    const [min, max] = verb.operands;
+    const count = flags.operands.length;
+    if (count < min || count > max) {
+      const usage = /^Usage: (.*)$/m.exec(verb.help)?.[1] ?? `plugins ${word}`;
+      throw new UsageError(
+        count < min
+          ? `Cannot read the command line: plugins ${word} needs ${
+            min === 1 ? "one operand" : `${min} operands`
+          }`
+          : `Cannot read the command line: plugins ${word} does not know what to do with "${
+            flags.operands[max]
+          }"`,
+        `bulkhead ${usage}`,
+      );
+    }
+    return await verb.run(new Command(io, flags));
+  } catch (error) {
+    if (error instanceof InstallError && json) {
+      const { code, message, fix } = error;
+      io.out(
+        `${
+          JSON.stringify({
+            schema: 1,
+            ok: false,
+            error: { code, message, ...(fix === undefined ? {} : { fix }) },
+          })
+        }\n`,
+      );
+      return 1;
+    }
+    return printFailure(io, error, json);
+  }
+}
+
+const COMMON_HELP = `
+Flags of every command:
+  --home DIR                  Bulkhead's own directory (default $BULKHEAD_HOME, else ~/.bulkhead)
+  --workspace DIR             where tools and hooks work (default: here)
+  --trust-plugin NAME=HASH    trust this very content (again for more)
+  --json                      print one object
+`;
+
+function overview(): string {
+  const width = Math.max(...[...VERBS.keys()].map((name) => name.length));
+  const lines = [...VERBS].map(([name, { summary }]) =>
+    `  ${name.padEnd(width)}  ${summary}`
+  );
+  return `Tools and hooks from directories with a plugin.toml
+
+Usage: plugins COMMAND [flags]
+
+Commands:
+${lines.join("\n")}
+
+"plugins COMMAND --help" shows the flags and examples of one.
+${COMMON_HELP}
+Examples:
+  plugins new weather
+  plugins install ./weather
+  plugins call weather/greet --args '{"name":"Ada"}'
+`;
+}
+
+function joined(a: FlagSpec, b: FlagSpec): FlagSpec {
+  return {
+    boolean: [...a.boolean ?? [], ...b.boolean ?? []],
+    string: [...a.string ?? [], ...b.string ?? []],
+    collect: [...a.collect ?? [], ...b.collect ?? []],
+    alias: { ...a.alias, ...b.alias },
+  };
+}
+
+if (import.meta.main) Deno.exit(await pluginsCommand(Deno.args, processIo()));

@@ -378,6 +378,7 @@ Deno.test("removePlugin() takes directory, lock entry and trust, and data only w
   withFixture(async (f) => {
     const { dir } = await installPlugin(f.source, f.options("always"));
     await Deno.mkdir(`${f.home}/data/inst`, { recursive: true });
+    await Deno.writeTextFile(`${f.home}/data/inst/state`, "precious");
     const removed = await removePlugin("inst", { home: f.home });
     assertEquals([removed.untrusted, removed.keptData], [
       true,

@@ -20,3 +20,4 @@ export * from "./remove.ts";
 export * from "./scaffold.ts";
 export * from "./tool.ts";
 export * from "./trust.ts";
+export * from "./doctor.ts";

@@ -98,7 +98,7 @@ export async function removePlugin(
         if (known) await writeLockEntry(places.lockFile, name, null);
         const data = `${places.home}/data/${name}`;
         const removed: RemoveResult = { name, untrusted, notices };
-        if (await exists(data)) {
+        if (await exists(data) && !await removeEmpty(data)) {
           const wanted = typeof options.data === "function"
             ? await options.data(data)
             : options.data === true;
@@ -111,4 +111,11 @@ export async function removePlugin(
       }
     },
   );
+}
+
+/** Takes an empty directory away; false when it holds something. */
+async function removeEmpty(dir: string): Promise<boolean> {
+  for await (const _ of Deno.readDir(dir)) return false;
+  await Deno.remove(dir);
+  return true;
 }

@@ -51,7 +51,7 @@ import {
   servedTools,
   toMcpDefinition,
 } from "./_served_tools.ts";
-import type { Tool, ToolRegistry } from "./tool.ts";
+import type { Tool } from "./tool.ts";
 
 /** What a server says about itself and how it behaves. */
 export interface McpServerOptions {
@@ -149,12 +149,12 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
  *
  * Needs no permission of its own; each call needs what its tool needs.
  *
- * @param registry The tools; looked at anew for every request.
+ * @param tools The tools, such as a `ToolRegistry`; looked at anew for every request.
  * @param options The streams and what the server says about itself.
  * @returns when the input has ended and every call in flight has been ended.
  */
 export async function serveTools(
-  registry: ToolRegistry,
+  tools: Iterable<Tool>,
   options: ServeOptions = {},
 ): Promise<void> {
   const input = options.input ?? Deno.stdin.readable;
@@ -165,7 +165,7 @@ export async function serveTools(
     once: true,
   });
   if (options.signal?.aborted) ended.resolve();
-  const session = await openMcpSession(registry, {
+  const session = await openMcpSession(tools, {
     ...options,
     async send(message) {
       try {
@@ -194,15 +194,15 @@ export async function serveTools(
 /**
  * Opens a session for a host that carries the messages itself.
  *
- * @param registry The tools; looked at anew for every request.
+ * @param tools The tools, such as a `ToolRegistry`; looked at anew for every request.
  * @param options Where messages go and what the server says about itself.
  * @returns The session.
  */
 export async function openMcpSession(
-  registry: ToolRegistry,
+  tools: Iterable<Tool>,
   options: McpSessionOptions,
 ): Promise<McpSession> {
-  const { server, settled } = makeServer(registry, options);
+  const { server, settled } = makeServer(tools, options);
   const transport: Transport = {
     start: () => Promise.resolve(),
     close: () => {
@@ -245,15 +245,15 @@ export async function openMcpSession(
 /**
  * Makes a server that a host connects to a transport of its own.
  *
- * @param registry The tools; looked at anew for every request.
+ * @param tools The tools, such as a `ToolRegistry`; looked at anew for every request.
  * @param options What the server says about itself.
  * @returns The server.
  */
 export function createMcpServer(
-  registry: ToolRegistry,
+  tools: Iterable<Tool>,
   options: McpServerOptions = {},
 ): McpServerInstance {
-  const { server, settled } = makeServer(registry, options);
+  const { server, settled } = makeServer(tools, options);
   const close = server.close.bind(server);
   return Object.assign(server, {
     async close() {
@@ -266,23 +266,23 @@ export function createMcpServer(
 /**
  * The registry as a server inside the host's process for the Claude Agent SDK, whose `tool()` takes zod only.
  *
- * @param registry The tools.
+ * @param tools The tools, such as a `ToolRegistry`.
  * @param options What the server says about itself.
  * @returns The entry for `mcpServers`.
  */
 export function toClaudeAgentServer(
-  registry: ToolRegistry,
+  tools: Iterable<Tool>,
   options: McpServerOptions = {},
 ): ClaudeAgentServer {
   return {
     type: "sdk",
     name: options.name ?? "bulkhead",
-    instance: createMcpServer(registry, options),
+    instance: createMcpServer(tools, options),
   };
 }
 
 function makeServer(
-  registry: ToolRegistry,
+  tools: Iterable<Tool>,
   options: McpServerOptions,
 ): { server: Server; settled: () => Promise<void> } {
   const inFlight = new Set<Promise<unknown>>();
@@ -297,19 +297,23 @@ function makeServer(
   );
   server.onerror = (error) => options.onNotice?.(`mcp: ${error.message}`);
   server.setRequestHandler(ListToolsRequestSchema, () => {
-    const { tools, warnings } = servedTools(registry);
-    for (const warning of warnings) options.onNotice?.(`warning: ${warning}`);
+    const served = servedTools(tools);
+    for (const warning of served.warnings) {
+      options.onNotice?.(`warning: ${warning}`);
+    }
     return {
-      tools: [...tools].map(([name, tool]) => toMcpDefinition(name, tool)),
+      tools: [...served.tools].map(([name, tool]) =>
+        toMcpDefinition(name, tool)
+      ),
     };
   });
   server.setRequestHandler(CallToolRequestSchema, async (request, extra) => {
-    const { tools } = servedTools(registry);
-    const tool = tools.get(request.params.name);
+    const served = servedTools(tools).tools;
+    const tool = served.get(request.params.name);
     if (tool === undefined) {
       throw new McpError(
         ErrorCode.InvalidParams,
-        unknownTool(request.params.name, tools),
+        unknownTool(request.params.name, served),
       );
     }
     const token = extra._meta?.progressToken;

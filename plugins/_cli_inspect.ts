@@ -1,0 +1,286 @@
+/** `plugins list`, `check` and `doctor`. @module */
+import { printResult } from "@bulkhead/sandbox/command";
+import { absolute, type Command, type Verb } from "./_cli_shared.ts";
+import { printable, quote } from "./_text.ts";
+import { discoverPlugins } from "./discover.ts";
+import { checkPlugin, checkPlugins } from "./doctor.ts";
+import { installedPlugins, repairInstalls } from "./installed.ts";
+import { loadPlugins } from "./load.ts";
+import { readPlugin } from "./read.ts";
+
+/** `plugins list`. */
+export const list: Verb = {
+  summary:
+    "what is installed, what is trusted, which tools and hooks it brings",
+  help:
+    `Show the plugins, the tools and hooks they bring, and whether they are trusted
+
+Usage: plugins list [--json]
+
+Nothing is run and nobody is asked. The states:
+  loaded    trusted; its tools are offered and its hooks fire
+  waiting   not trusted yet, or changed since: "plugins trust NAME" decides
+  off       plugins are switched off in config.toml
+  broken    it cannot be read; the reason stands beside it
+
+Examples:
+  plugins list
+  plugins list --json
+`,
+  operands: [0, 0],
+  run: runList,
+};
+
+interface Row {
+  name: string;
+  version: string;
+  state: "loaded" | "waiting" | "off" | "broken";
+  dir: string;
+  hash: string;
+  tools: string[];
+  hooks: string[];
+  reason?: string;
+  source?: string;
+  modified?: boolean;
+}
+
+async function runList(command: Command): Promise<number> {
+  const repaired = await repairInstalls({ home: command.home });
+  const config = await command.config();
+  const [installed, rows] = await Promise.all([
+    installedPlugins({ home: command.home }),
+    readRows(command),
+  ]);
+  for (const { name, dir, entry, state } of installed.plugins) {
+    const row = rows.find((each) => each.dir === dir || each.name === name);
+    if (row !== undefined) {
+      row.source = entry.source;
+      row.modified = state === "modified";
+    }
+  }
+  const missing = installed.plugins.filter((plugin) =>
+    plugin.state === "missing"
+  ).map((plugin) => plugin.name);
+  const problems = [
+    ...repaired,
+    ...installed.problems,
+    ...missing.map((name) =>
+      `plugin "${name}" is in the lock file but its directory is gone; bulkhead plugins update ${name}`
+    ),
+  ];
+  if (command.json) {
+    printResult(command.io, {
+      enabled: config.enabled,
+      sandbox: config.sandbox,
+      trust: config.trust.default ?? "closed",
+      plugins: rows,
+      problems,
+    });
+    return 0;
+  }
+  for (const problem of problems) command.note(`note: ${problem}`);
+  if (rows.length === 0) {
+    command.say(
+      `No plugins in ${
+        printable(`${command.home}/plugins`)
+      }; bulkhead plugins new DIR makes one to start from`,
+    );
+  }
+  const width = Math.max(0, ...rows.map((row) => row.name.length));
+  for (const row of rows) command.say(describeRow(command, row, width));
+  if (!config.enabled && rows.length > 0) {
+    command.say("Plugins are off: nothing of this is loaded");
+  }
+  return 0;
+}
+
+function describeRow(command: Command, row: Row, width: number): string {
+  const color = {
+    loaded: "green",
+    waiting: "yellow",
+    off: "dim",
+    broken: "red",
+  } as const;
+  const lines = [
+    `${printable(row.name).padEnd(width)}  ${
+      command.paint(row.state.padEnd(7), color[row.state])
+    }  ${printable(row.version)}${
+      row.modified ? "  (changed since it was installed)" : ""
+    }`,
+    ...(row.tools.length === 0
+      ? []
+      : [`  tools: ${row.tools.map(printable).join(", ")}`]),
+    ...(row.hooks.length === 0
+      ? []
+      : [`  hooks: ${row.hooks.map(printable).join(", ")}`]),
+    `  ${command.paint(printable(row.dir), "dim")}`,
+    ...(row.source === undefined ? [] : [`  from ${printable(row.source)}`]),
+    ...(row.reason === undefined ? [] : [`  ${printable(row.reason)}`]),
+  ];
+  return lines.join("\n");
+}
+
+async function readRows(command: Command): Promise<Row[]> {
+  const config = await command.config();
+  const outcome = await loadPlugins({
+    config,
+    home: command.home,
+    workspace: command.workspace,
+    pins: command.pins,
+  });
+  const loaded = outcome.status === "loaded" ? outcome.plugins : [];
+  const refused = outcome.status === "disabled" ? [] : outcome.refused;
+  const rows: Row[] = [];
+  for (
+    const found of await discoverPlugins([
+      `${command.home}/plugins`,
+      ...config.dirs,
+    ])
+  ) {
+    try {
+      const plugin = await readPlugin(found.dir, { directory: found.name });
+      const live = loaded.find((each) => each.dir === plugin.dir);
+      const reason = refused.find((each) => each.dir === plugin.dir)?.reason;
+      rows.push({
+        name: plugin.manifest.name,
+        version: plugin.manifest.version,
+        state: live !== undefined
+          ? "loaded"
+          : config.enabled
+          ? "waiting"
+          : "off",
+        dir: plugin.dir,
+        hash: plugin.digest.hash,
+        tools: live?.tools.map((tool) => tool.name) ??
+          plugin.manifest.tools.map((tool) => tool.name),
+        hooks: plugin.manifest.hooks.map((hook) => hook.event),
+        ...(reason === undefined ? {} : { reason }),
+      });
+    } catch (error) {
+      if (error instanceof Deno.errors.NotCapable) throw error;
+      const reason = printable(
+        error instanceof Error ? error.message : String(error),
+      );
+      rows.push({
+        name: found.name,
+        version: "",
+        state: "broken",
+        dir: found.dir,
+        hash: "",
+        tools: [],
+        hooks: [],
+        reason,
+      });
+    }
+  }
+  return rows;
+}
+
+/** `plugins check`. */
+export const check: Verb = {
+  summary: "what is wrong with a plugin's directory, and what it could run",
+  help: `Check a plugin's directory before anybody trusts it
+
+Usage: plugins check DIR [--json]
+
+Reads the manifest, the schemas, the programs and the content; runs nothing. The exit code is 1 when something is wrong.
+
+Examples:
+  plugins check ./weather
+  plugins check ./weather --json
+`,
+  operands: [1, 1],
+  async run(command) {
+    const found = await checkPlugin(absolute(command.operand()), {
+      home: command.home,
+      workspace: command.workspace,
+    });
+    if (command.json) {
+      if (found.problems.length === 0) printResult(command.io, { ...found });
+      else {
+        const message = `${
+          quote(found.name)
+        } has ${found.problems.length} problems, the first: ${
+          found.problems[0]
+        }`;
+        command.io.out(
+          `${
+            JSON.stringify({
+              schema: 1,
+              ok: false,
+              error: { code: "check_failed", message },
+              ...found,
+            })
+          }\n`,
+        );
+      }
+      return found.problems.length === 0 ? 0 : 1;
+    }
+    command.say(`${printable(found.name)} ${printable(found.version)}`);
+    command.say(`  content: ${found.hash}`);
+    for (const line of found.lines) command.say(`  ${line}`);
+    for (const problem of found.problems) {
+      command.say(`${command.paint("problem:", "red")} ${problem}`);
+    }
+    command.say(
+      found.problems.length === 0
+        ? command.paint("nothing is wrong", "green")
+        : `${found.problems.length} problems`,
+    );
+    return found.problems.length === 0 ? 0 : 1;
+  },
+};
+
+/** `plugins doctor`. */
+export const doctor: Verb = {
+  summary: "is everything in order, and how to mend what is not",
+  help: `Look for what keeps plugins from working
+
+Usage: plugins doctor [--fix] [--json]
+
+Checks the configuration, the sandbox, the trust store, the lock file, interrupted installs and every plugin.
+The exit code is 1 when something is wrong. With --fix, interrupted installs are put right.
+
+Examples:
+  plugins doctor
+  plugins doctor --fix
+`,
+  flags: { boolean: ["fix"] },
+  operands: [0, 0],
+  async run(command) {
+    const findings = await checkPlugins({
+      home: command.home,
+      workspace: command.workspace,
+      fix: command.flags.on("fix"),
+    });
+    const bad =
+      findings.filter((finding) => finding.level === "problem").length;
+    if (command.json) {
+      const error = {
+        code: "doctor_failed",
+        message: `${bad} problems`,
+        fix: findings.find((each) => each.fix !== undefined)?.fix,
+      };
+      command.io.out(
+        `${
+          JSON.stringify({
+            schema: 1,
+            ok: bad === 0,
+            ...(bad === 0 ? {} : { error }),
+            findings,
+          })
+        }\n`,
+      );
+      return bad === 0 ? 0 : 1;
+    }
+    for (const { level, text, fix } of findings) {
+      const mark = level === "ok"
+        ? command.paint("ok", "green")
+        : level === "note"
+        ? command.paint("note", "yellow")
+        : command.paint("problem", "red");
+      command.say(`${mark}: ${text}${fix === undefined ? "" : `; ${fix}`}`);
+    }
+    return bad === 0 ? 0 : 1;
+  },
+};

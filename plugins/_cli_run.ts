@@ -1,0 +1,242 @@
+/** `plugins call`, `fire` and `serve`. @module */
+import { printResult, UsageError } from "@bulkhead/sandbox/command";
+import {
+  type Command,
+  interruptible,
+  jsonArgument,
+  unknownWord,
+  type Verb,
+} from "./_cli_shared.ts";
+import { isRecord, printable } from "./_text.ts";
+import { fireHooks, type HookPayload } from "./hooks.ts";
+import { registerPlugins } from "./load.ts";
+import { resultText, type Tool, ToolRegistry } from "./tool.ts";
+
+/** `plugins call`. */
+export const call: Verb = {
+  summary: "call one tool",
+  help: `Call one tool, as a model would
+
+Usage: plugins call NAME [--args JSON] [--timeout-ms N] [--json]
+
+NAME is the name that "plugins list" shows, or PLUGIN/TOOL as the manifest has them. "--args -" reads the arguments
+from stdin. The exit code is 1 when the call failed.
+
+Examples:
+  plugins call plugin__demo__greet --args '{"name":"Ada"}'
+  plugins call demo/greet --args - < arguments.json
+`,
+  flags: { string: ["args", "timeout-ms"] },
+  operands: [1, 1],
+  run: runCall,
+};
+
+async function runCall(command: Command): Promise<number> {
+  const timeoutMs = command.flags.integer("timeout-ms", 1);
+  const args = await jsonArgument(command, "args", "{}");
+  const { tools } = await command.loadOrFail({
+    ask: command.flags.text("args") !== "-",
+  });
+  const tool = findTool(tools, command.operand());
+  const result = await interruptible((signal) =>
+    tool.execute(args, {
+      signal,
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    })
+  );
+  const failed = result.isError === true;
+  if (command.json) {
+    const error = {
+      code: "tool_failed",
+      message: resultText(result).split("\n", 1)[0] ?? "",
+    };
+    command.io.out(
+      `${
+        JSON.stringify({
+          schema: 1,
+          ok: !failed,
+          ...(failed ? { error } : {}),
+          tool: tool.name,
+          result,
+        })
+      }\n`,
+    );
+    return failed ? 1 : 0;
+  }
+  for (const part of result.content) {
+    const text = part.type === "text" ? part.text : `[${part.type}]`;
+    if (failed) command.io.err(text.endsWith("\n") ? text : `${text}\n`);
+    else command.io.out(text.endsWith("\n") ? text : `${text}\n`);
+  }
+  return failed ? 1 : 0;
+}
+
+function findTool(tools: readonly Tool[], name: string): Tool {
+  const tool = tools.find((each) =>
+    each.name === name || `${each.source.plugin}/${each.source.tool}` === name
+  );
+  if (tool === undefined) {
+    throw unknownWord(
+      "loaded tool",
+      name,
+      tools.map((each) => each.name),
+    );
+  }
+  return tool;
+}
+
+const EVENTS = [
+  "session_start",
+  "session_end",
+  "user_prompt",
+  "pre_tool",
+  "post_tool",
+  "post_tool_failure",
+  "pre_compact",
+  "stop",
+];
+
+/** `plugins fire`. */
+export const fire: Verb = {
+  summary: "fire a hook event and show what the hooks say",
+  help: `Fire a hook event, as a session would
+
+Usage: plugins fire EVENT [--payload JSON] [--json]
+
+EVENT is one of ${EVENTS.join(", ")}.
+The payload is {"session_id", "cwd", "tool": {"name", "input"}, "result", "prompt"}; what is left out is filled in.
+
+Examples:
+  plugins fire session_start
+  plugins fire pre_tool --payload '{"tool":{"name":"Write","input":{"file_path":"/tmp/x"}}}'
+`,
+  flags: { string: ["payload"] },
+  operands: [1, 1],
+  run: runFire,
+};
+
+async function runFire(command: Command): Promise<number> {
+  const event = command.operand();
+  if (!EVENTS.includes(event)) throw unknownWord("event", event, EVENTS);
+  const payload = toPayload(
+    await jsonArgument(command, "payload", "{}"),
+    command.workspace,
+  );
+  const { hooks } = await command.loadOrFail({
+    ask: command.flags.text("payload") !== "-",
+  });
+  const outcome = await interruptible((signal) =>
+    fireHooks(hooks, event, { payload, signal })
+  );
+  if (command.json) {
+    printResult(command.io, { event, outcome });
+    return 0;
+  }
+  for (const report of outcome.reports) {
+    const said = report.failure !== undefined
+      ? `failed: ${report.failure}`
+      : report.decision ?? "no opinion";
+    command.say(
+      `${printable(report.plugin)}: ${report.command}: ${printable(said)}${
+        report.reason === undefined ? "" : ` (${printable(report.reason)})`
+      }`,
+    );
+  }
+  command.say(
+    `decision: ${outcome.decision ?? "none"}${
+      outcome.reports.length === 0 ? ", no hook is for this event" : ""
+    }`,
+  );
+  return 0;
+}
+
+function toPayload(value: unknown, workspace: string): HookPayload {
+  if (!isRecord(value)) {
+    throw new UsageError(
+      "Cannot read the command line: --payload is not an object",
+      `--payload '{"tool":{"name":"Write"}}'`,
+    );
+  }
+  const { tool, result, prompt, session_id: session, cwd, ...rest } = value;
+  if (
+    tool !== undefined && (!isRecord(tool) || typeof tool.name !== "string")
+  ) {
+    throw new UsageError(
+      'Cannot read the command line: "tool" of --payload has no "name"',
+      `--payload '{"tool":{"name":"Write"}}'`,
+    );
+  }
+  return {
+    ...rest,
+    "session_id": typeof session === "string" ? session : "cli",
+    cwd: typeof cwd === "string" ? cwd : workspace,
+    workspace,
+    ...(isRecord(tool) && typeof tool.name === "string"
+      ? { tool: { ...tool, name: tool.name } }
+      : {}),
+    ...(isRecord(result) ? { result } : {}),
+    ...(typeof prompt === "string" ? { prompt } : {}),
+  };
+}
+
+/** `plugins serve`. */
+export const serve: Verb = {
+  summary: "offer the trusted tools over MCP on stdin and stdout",
+  help:
+    `Serve the tools of the trusted plugins over the Model Context Protocol, on stdin and stdout
+
+Usage: plugins serve [--workspace DIR] [--trust-plugin NAME=sha256:…]
+
+For a client's configuration; it ends with its input. What people should know goes to stderr. Tools that become
+trusted later are announced to the client.
+
+Examples:
+  claude mcp add bulkhead -- bulkhead plugins serve
+  codex: [mcp_servers.bulkhead] command = "bulkhead", args = ["plugins", "serve"]
+`,
+  operands: [0, 0],
+  run: runServe,
+};
+
+async function runServe(command: Command): Promise<number> {
+  const { serveTools } = await import("./serve.ts");
+  const { watchTools } = await import("./_watch_tools.ts");
+  let registry = new ToolRegistry();
+  const outcome = await command.load({ ask: false });
+  for (const line of registerPlugins(outcome, registry)) command.note(line);
+  if (outcome.status === "disabled") {
+    command.note(
+      `warning: plugins are off in ${
+        printable(command.home)
+      }/config.toml: no tool is served`,
+    );
+  }
+  await interruptible(async (signal) => {
+    const stop = new AbortController();
+    const ended = AbortSignal.any([signal, stop.signal]);
+    let watching: Promise<void> | undefined;
+    // What is served is looked up anew for every request, so a reload only has to swap the registry.
+    await serveTools({ [Symbol.iterator]: () => registry[Symbol.iterator]() }, {
+      input: command.io.stdin,
+      ...(command.io.stdout === undefined ? {} : { output: command.io.stdout }),
+      signal,
+      onNotice: (line) => command.note(line),
+      onSession(session) {
+        watching = watchTools(command.home, {
+          signal: ended,
+          async onChange() {
+            const next = new ToolRegistry();
+            for (const line of registerPlugins(await command.reload(), next)) {
+              command.note(line);
+            }
+            registry = next;
+            await session.toolsChanged();
+          },
+        });
+      },
+    });
+    stop.abort();
+    await watching;
+  });
+  return 0;
+}

@@ -1,0 +1,309 @@
+/** What the commands of `plugins` share: places, configuration, questions, the way they end. @module */
+import { bulkheadHome, LineSplitter } from "@bulkhead/sandbox";
+import {
+  closest,
+  type CommandIo,
+  type Flags,
+  type FlagSpec,
+  UsageError,
+} from "@bulkhead/sandbox/command";
+import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
+import { printable, quote } from "./_text.ts";
+import { loadConfig, type PluginsConfig } from "./config.ts";
+import { InstallError } from "./install.ts";
+import { type LoadedOutcome, type LoadOutcome, loadPlugins } from "./load.ts";
+import {
+  parseTrustPin,
+  questionText,
+  type TrustAnswer,
+  type TrustHandler,
+  type TrustPin,
+} from "./trust.ts";
+
+/** The streams of the command, and where `serve` speaks. */
+export interface PluginsIo extends CommandIo {
+  /**
+   * Where `serve` writes the protocol.
+   *
+   * @default {Deno.stdout.writable}
+   */
+  readonly stdout?: WritableStream<Uint8Array>;
+}
+
+/** One verb. */
+export interface Verb {
+  /** One line for the list of commands. */
+  summary: string;
+  /** The whole help. */
+  help: string;
+  /** Its own flags. */
+  flags?: FlagSpec;
+  /** How many operands it takes. */
+  operands: readonly [min: number, max: number];
+  /** Runs it. */
+  run(command: Command): Promise<number>;
+}
+
+/** The flags of every verb. */
+export const COMMON_FLAGS: FlagSpec = {
+  boolean: ["help", "json"],
+  string: ["home", "workspace"],
+  collect: ["trust-plugin"],
+  alias: { h: "help", j: "json" },
+};
+
+/** A command line with its flags read and its places found. */
+export class Command {
+  readonly io: PluginsIo;
+  readonly flags: Flags;
+  readonly json: boolean;
+  #config: PluginsConfig | undefined;
+
+  constructor(io: PluginsIo, flags: Flags) {
+    this.io = io;
+    this.flags = flags;
+    this.json = flags.on("json");
+  }
+
+  /** The Bulkhead home. */
+  get home(): string {
+    return absolute(bulkheadHome(this.flags.text("home")));
+  }
+
+  /** The directory tools work in. */
+  get workspace(): string {
+    return absolute(this.flags.text("workspace") ?? ".");
+  }
+
+  /** Contents that are trusted by the command line. */
+  get pins(): TrustPin[] {
+    return this.flags.list("trust-plugin").map((text) => {
+      try {
+        return parseTrustPin(text);
+      } catch (error) {
+        throw new UsageError(
+          error instanceof Error ? error.message : String(error),
+          "--trust-plugin NAME=sha256:…",
+        );
+      }
+    });
+  }
+
+  /** The one operand, which the caller has counted. */
+  operand(index = 0): string {
+    return this.flags.operands[index] ?? "";
+  }
+
+  /** Prints a line for people; nothing with `--json`. */
+  say(line: string): void {
+    if (!this.json) this.io.out(`${line}\n`);
+  }
+
+  /** Prints a line beside the result. */
+  note(line: string): void {
+    this.io.err(`${line}\n`);
+  }
+
+  /** A word in colour, when colours are on. */
+  paint(text: string, color: "red" | "green" | "yellow" | "dim"): string {
+    const code = { red: 31, green: 32, yellow: 33, dim: 2 }[color];
+    return this.io.color ? `\x1b[${code}m${text}\x1b[0m` : text;
+  }
+
+  /** The user's configuration; what is odd in it is said once. */
+  async config(): Promise<PluginsConfig> {
+    if (this.#config === undefined) {
+      const { config, notices } = await loadConfig({
+        home: this.home,
+        workspace: this.workspace,
+      });
+      for (const notice of notices) this.note(`note: ${notice}`);
+      this.#config = config;
+    }
+    return this.#config;
+  }
+
+  /** Loads the plugins, asking where somebody can be asked. */
+  async load(options: { ask: boolean }): Promise<LoadOutcome> {
+    const config = await this.config();
+    const handler = options.ask ? this.asker() : undefined;
+    return await loadPlugins({
+      config,
+      home: this.home,
+      workspace: this.workspace,
+      pins: this.pins,
+      ...(handler === undefined ? {} : { trust: handler }),
+    });
+  }
+
+  /** Reads the configuration again and loads the plugins anew; nobody is asked. */
+  async reload(): Promise<LoadOutcome> {
+    this.#config = undefined;
+    return await this.load({ ask: false });
+  }
+
+  /** Loads the plugins for a command that cannot do without any. */
+  async loadOrFail(options: { ask: boolean }): Promise<LoadedOutcome> {
+    const outcome = await this.load(options);
+    if (outcome.status === "disabled") throw disabled(this.home);
+    for (const { reason } of outcome.refused) this.note(`warning: ${reason}`);
+    for (const warning of outcome.warnings) this.note(`warning: ${warning}`);
+    if (outcome.status === "blocked_pending_trust") {
+      throw new NotLoadedError(outcome.notice, "bulkhead plugins trust");
+    }
+    return outcome;
+  }
+
+  /** Puts questions of trust to the person at the terminal; undefined when there is none. */
+  asker(): TrustHandler | undefined {
+    if (!this.io.canAsk) return undefined;
+    return async (question): Promise<TrustAnswer> => {
+      this.clearProgress();
+      this.io.err(`${questionText(question)}\n`);
+      const answer = await this.ask(
+        "Trust it? [a]lways for this content, [o]nce, ne[v]er, [N]o: ",
+      );
+      switch (answer.toLowerCase()) {
+        case "a":
+        case "always":
+          return "always";
+        case "o":
+        case "once":
+          return "once";
+        case "v":
+        case "never":
+          return "never";
+        default:
+          return "no";
+      }
+    };
+  }
+
+  /** Asks a person and reads one line. */
+  async ask(prompt: string): Promise<string> {
+    this.io.err(prompt);
+    return (await readLine(this.io)).trim();
+  }
+
+  /** Shows what is being done, on a terminal only. */
+  progress(line: string): void {
+    if (this.io.isTerminal && !this.json) {
+      this.io.err(`\r\x1b[K… ${printable(line).slice(0, 100)}`);
+    }
+  }
+
+  /** Takes the last progress line away. */
+  clearProgress(): void {
+    if (this.io.isTerminal && !this.json) this.io.err("\r\x1b[K");
+  }
+}
+
+/** Nothing is loaded where something was needed. */
+export class NotLoadedError extends Error {
+  readonly fix: string;
+
+  constructor(message: string, fix: string) {
+    super(message);
+    this.name = "NotLoadedError";
+    this.fix = fix;
+  }
+}
+
+/** The error for plugins that are switched off. */
+export function disabled(home: string): NotLoadedError {
+  return new NotLoadedError(
+    `Plugins are off: ${
+      quote(`${home}/config.toml`, 1000)
+    } does not enable them`,
+    "write [capabilities.plugins] enabled = true and [capabilities.trust] enabled = true into it",
+  );
+}
+
+/** An error for a word that is none of the known ones. */
+export function unknownWord(
+  what: string,
+  word: string,
+  known: readonly string[],
+): UsageError {
+  const near = closest(word, known);
+  return new UsageError(
+    `Cannot read the command line: ${quote(word)} is no ${what}${
+      near === undefined ? "" : `; did you mean "${near}"?`
+    }`,
+    `one of ${known.join(", ")}`,
+  );
+}
+
+/** A path of the command line as an absolute one. */
+export function absolute(path: string): string {
+  return path.startsWith("/")
+    ? normalizePath(path)
+    : normalizePath(joinPath(Deno.cwd(), path));
+}
+
+/** Runs the work with a signal that Ctrl-C and TERM abort. */
+export async function interruptible<T>(
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const stop = () =>
+    controller.abort(
+      new InstallError("refused", "Interrupted: nothing was changed"),
+    );
+  const signals: Deno.Signal[] = Deno.build.os === "windows"
+    ? ["SIGINT"]
+    : ["SIGINT", "SIGTERM"];
+  for (const signal of signals) Deno.addSignalListener(signal, stop);
+  try {
+    return await work(controller.signal);
+  } finally {
+    for (const signal of signals) Deno.removeSignalListener(signal, stop);
+  }
+}
+
+/** A JSON text of the command line, or of stdin for `-`. */
+export async function jsonArgument(
+  command: Command,
+  flag: string,
+  missing: string,
+): Promise<unknown> {
+  const given = command.flags.text(flag) ?? missing;
+  const text = given === "-"
+    ? await new Response(command.io.stdin).text()
+    : given;
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch (error) {
+    throw new UsageError(
+      `Cannot read the command line: --${flag} is not JSON: ${
+        printable(error instanceof Error ? error.message : "")
+      }`,
+      `--${flag} '{"key":"value"}', or --${flag} - to read it from stdin`,
+    );
+  }
+}
+
+/** Lines that were read but not asked for yet, by stream. */
+const waiting = new WeakMap<ReadableStream<Uint8Array>, string[]>();
+
+/** Reads one line; empty at the end of the input. */
+async function readLine(io: CommandIo): Promise<string> {
+  const stream = io.stdin;
+  const lines = waiting.get(stream) ?? [];
+  waiting.set(stream, lines);
+  const splitter = new LineSplitter({ maxLineBytes: 65_536 });
+  const decoder = new TextDecoder();
+  const reader = stream.getReader();
+  try {
+    while (lines.length === 0) {
+      const { done, value } = await reader.read();
+      const found = done ? splitter.end() : splitter.push(value);
+      lines.push(...found.map((line) => decoder.decode(line.bytes)));
+      if (done) break;
+    }
+  } finally {
+    reader.releaseLock();
+  }
+  return lines.shift() ?? "";
+}

@@ -1,0 +1,291 @@
+/**
+ * What keeps plugins from working: one plugin's directory, or everything of a user.
+ *
+ * @module
+ */
+import { namedPermissions, probeIsolation } from "@bulkhead/sandbox";
+import { assemble } from "./_assemble.ts";
+import { needsRepair } from "./_stage.ts";
+import { messageOf, printable, quote } from "./_text.ts";
+import { loadConfig, type PluginsConfig } from "./config.ts";
+import { discoverPlugins } from "./discover.ts";
+import { installedPlugins, repairInstalls } from "./installed.ts";
+import { loadPlugins } from "./load.ts";
+import { readPlugin } from "./read.ts";
+import { ToolRegistry } from "./tool.ts";
+import { TrustStore } from "./trust.ts";
+
+/** Where {@linkcode checkPlugin} looks. */
+export interface CheckOptions {
+  /** The Bulkhead home. */
+  home: string;
+  /** The workspace. */
+  workspace: string;
+}
+
+/** What {@linkcode checkPlugin} found. */
+export interface PluginCheck {
+  /** The declared name. */
+  name: string;
+  /** The declared version. */
+  version: string;
+  /** The real path of the directory. */
+  dir: string;
+  /** The content hash. */
+  hash: string;
+  /** Everything it could run or reach, one printable line each. */
+  lines: string[];
+  /** The names its tools would be offered under. */
+  tools: string[];
+  /** What is wrong, one printable line each. */
+  problems: string[];
+}
+
+/**
+ * Checks one plugin as a load would, without trusting or running anything.
+ *
+ * Needs `--allow-read` of the directory and of the PATH.
+ *
+ * @param dir The directory of the plugin.
+ * @param options The home and the workspace.
+ * @returns What it is and what is wrong with it.
+ * @throws {ManifestError} If the manifest cannot be used at all.
+ *
+ * @example A plugin with a schema that no model provider takes
+ * ```ts
+ * import { checkPlugin } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const dir = await Deno.makeTempDir();
+ * await Deno.writeTextFile(
+ *   `${dir}/plugin.toml`,
+ *   'name = "demo"\n[[tools]]\nname = "t"\ncommand = "sh"\nparams = { type = "strng" }\n',
+ * );
+ * const { problems } = await checkPlugin(dir, { home: dir, workspace: dir });
+ * assertEquals(problems.length, 1);
+ * await Deno.remove(dir, { recursive: true });
+ * ```
+ */
+export async function checkPlugin(
+  dir: string,
+  options: CheckOptions,
+): Promise<PluginCheck> {
+  return await namedPermissions("Checking a plugin", async () => {
+    const plugin = await readPlugin(dir);
+    const warnings: string[] = [];
+    const name = plugin.dir.split("/").at(-1) ?? plugin.dir;
+    const [loaded] = assemble([{ found: { name, dir: plugin.dir }, plugin }], {
+      home: options.home,
+      workspace: options.workspace,
+      sandbox: "off",
+      workspaceAccess: "read",
+      registry: new ToolRegistry(),
+      warnings,
+    });
+    const { manifest } = plugin;
+    if (
+      manifest.tools.length + manifest.hooks.length === 0 &&
+      manifest.native === undefined
+    ) {
+      warnings.push("it declares no tool, no hook and no native library");
+    }
+    return {
+      name: manifest.name,
+      version: manifest.version,
+      dir: plugin.dir,
+      hash: plugin.digest.hash,
+      lines: plugin.lines,
+      tools: loaded?.tools.map((tool) => tool.name) ?? [],
+      problems: warnings.map(printable),
+    };
+  });
+}
+
+/** One thing that {@linkcode checkPlugins} looked at. */
+export interface PluginFinding {
+  /** In order, worth knowing, or to be mended. */
+  level: "ok" | "note" | "problem";
+  /** What was found, one printable line. */
+  text: string;
+  /** What mends it. */
+  fix?: string;
+}
+
+/** Options of {@linkcode checkPlugins}. */
+export interface DoctorOptions extends CheckOptions {
+  /**
+   * Put interrupted installs right.
+   *
+   * @default {false}
+   */
+  fix?: boolean;
+}
+
+/**
+ * Looks at everything that plugins need: configuration, sandbox, stores, installs and each plugin.
+ *
+ * Needs `--allow-read`, `--allow-env` and `--allow-run`; `--allow-write` of the home to mend.
+ *
+ * @param options The places, and whether to mend.
+ * @returns What was found.
+ */
+export async function checkPlugins(
+  options: DoctorOptions,
+): Promise<PluginFinding[]> {
+  return await namedPermissions("Looking at the plugins", async () => {
+    const findings: PluginFinding[] = [];
+    const config = await checkConfig(options, findings);
+    await checkSandbox(config, findings);
+    await checkStores(options, findings);
+    if (config !== undefined) await checkLoaded(config, options, findings);
+    return findings;
+  });
+}
+
+async function checkConfig(
+  options: DoctorOptions,
+  findings: PluginFinding[],
+): Promise<PluginsConfig | undefined> {
+  try {
+    const { config, notices } = await loadConfig({
+      home: options.home,
+      workspace: options.workspace,
+    });
+    for (const text of notices) {
+      findings.push({ level: "note", text: printable(text) });
+    }
+    if (config.enabled) findings.push({ level: "ok", text: "plugins are on" });
+    else {
+      findings.push({
+        level: "note",
+        text: "plugins are off",
+        fix:
+          `to switch them on, write [capabilities.plugins] enabled = true and [capabilities.trust] enabled = true into ${
+            quote(`${options.home}/config.toml`, 1000)
+          }`,
+      });
+    }
+    return config;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    findings.push({
+      level: "problem",
+      text: messageOf(error),
+      fix: `edit ${quote(`${options.home}/config.toml`, 1000)}`,
+    });
+    return undefined;
+  }
+}
+
+async function checkSandbox(
+  config: PluginsConfig | undefined,
+  findings: PluginFinding[],
+): Promise<void> {
+  const level = config?.sandbox ?? "required";
+  if (level === "off") {
+    findings.push({
+      level: "note",
+      text: "the sandbox is off: plugins run with all of your rights",
+      fix: 'set sandbox = "required" in config.toml',
+    });
+    return;
+  }
+  const { backend, detail, fix } = await probeIsolation();
+  if (backend !== "none") {
+    findings.push({ level: "ok", text: `sandbox: ${backend}` });
+  } else {
+    const text = level === "required"
+      ? `no sandbox works here, so no tool can run: ${printable(detail)}`
+      : `no sandbox works here, so tools run with all of your rights: ${
+        printable(detail)
+      }`;
+    findings.push({
+      level: level === "required" ? "problem" : "note",
+      text,
+      ...(fix === undefined ? {} : { fix }),
+    });
+  }
+}
+
+async function checkStores(
+  options: DoctorOptions,
+  findings: PluginFinding[],
+): Promise<void> {
+  const { home } = options;
+  const { problem } = await new TrustStore(home).read();
+  if (problem !== undefined) {
+    findings.push({ level: "problem", text: printable(problem) });
+  }
+  if (await needsRepair(home)) {
+    const repaired = options.fix ? await repairInstalls({ home }) : [];
+    if (await needsRepair(home)) {
+      findings.push({
+        level: "problem",
+        text: "an install was interrupted, or is at work",
+        fix: "bulkhead plugins doctor --fix",
+      });
+    } else {findings.push({
+        level: "ok",
+        text: `an interrupted install was put right${
+          repaired.map((line) => `: ${line}`).join("")
+        }`,
+      });}
+  }
+  const { plugins, problems } = await installedPlugins({ home });
+  for (const text of problems) {
+    findings.push({ level: "problem", text: printable(text) });
+  }
+  for (const { name, state } of plugins) {
+    const fix = `bulkhead plugins update ${name}`;
+    if (state === "missing") {
+      findings.push({
+        level: "problem",
+        text: `the directory of plugin "${name}" is gone`,
+        fix,
+      });
+    }
+    if (state === "modified") {
+      findings.push({
+        level: "note",
+        text: `plugin "${name}" was changed by hand`,
+        fix,
+      });
+    }
+  }
+}
+
+async function checkLoaded(
+  config: PluginsConfig,
+  options: DoctorOptions,
+  findings: PluginFinding[],
+): Promise<void> {
+  const { home, workspace } = options;
+  const outcome = await loadPlugins({ config, home, workspace });
+  if (outcome.status === "disabled") {
+    const found = await discoverPlugins([`${home}/plugins`, ...config.dirs]);
+    if (found.length > 0) {
+      findings.push({
+        level: "note",
+        text: `${found.length} plugins are there and not loaded`,
+      });
+    }
+    return;
+  }
+  for (const { name, reason } of outcome.refused) {
+    findings.push({
+      level: "note",
+      text: reason,
+      fix: `bulkhead plugins trust ${name}`,
+    });
+  }
+  for (const text of outcome.warnings) {
+    findings.push({ level: "problem", text: printable(text) });
+  }
+  if (outcome.status === "loaded") {
+    findings.push({
+      level: "ok",
+      text:
+        `${outcome.plugins.length} plugins loaded, with ${outcome.tools.length} tools and ${outcome.hooks.length} hooks`,
+    });
+  } else findings.push({ level: "note", text: outcome.notice });
+}
