@@ -18,6 +18,7 @@ export * from "./names.ts";
 export * from "./read.ts";
 export * from "./remove.ts";
 export * from "./scaffold.ts";
+export * from "./schema.ts";
 export * from "./tool.ts";
 export * from "./trust.ts";
 export * from "./doctor.ts";

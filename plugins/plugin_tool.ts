@@ -13,7 +13,7 @@ import {
   type PluginProgram,
   type ProgramResult,
 } from "./_plugin_run.ts";
-import { messageOf, printable } from "./_text.ts";
+import { isRecord, messageOf, printable } from "./_text.ts";
 import { UntrustedError } from "./errors.ts";
 import type { ArgumentValidator } from "./schema.ts";
 import {
@@ -53,10 +53,12 @@ async function executePluginTool(
   context: ToolCallContext,
 ): Promise<ToolResult> {
   const { program, tool } = parts;
-  const input: unknown = args ?? {};
+  let input: unknown = args ?? {};
   let stdin: string;
   try {
     stdin = JSON.stringify(input) ?? "{}";
+    // What is checked is what the tool will read, whatever classes the host used.
+    if (!isRecord(input)) input = JSON.parse(stdin);
   } catch (error) {
     return textResult(
       `invalid arguments for \`${tool.name}\`: not JSON: ${messageOf(error)}`,
