@@ -1,1 +1,38 @@
-export {};
+/**
+ * Bulkhead hosts coding agents with every foreign part in a compartment of its own:
+ * a plugin, a shell command, an agent, a native library runs in a subprocess with
+ * the least permissions it needs. When it fails, floods, hangs or attacks, the rest
+ * stays dry.
+ *
+ * This module is the roof: the members as namespaces, and the `bulkhead` command
+ * line. Each member can be imported alone.
+ *
+ * @example Judge a command before it runs
+ * ```ts
+ * import { guard } from "@bulkhead/bulkhead";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const decision = guard.decideCall(
+ *   { toolName: "Bash", toolInput: { command: "cp a.txt /etc/" }, cwd: "/work" },
+ *   { active: true, allowedRoots: ["/work"] },
+ *   { now: Date.now() },
+ * );
+ * assertEquals(decision.allow, false);
+ * ```
+ *
+ * @module
+ */
+
+export * as abi from "@bulkhead/abi";
+export * as guard from "@bulkhead/guard";
+export * as plugins from "@bulkhead/plugins";
+export * as sandbox from "@bulkhead/sandbox";
+export * as worker from "@bulkhead/worker";
+export { bulkheadCommand } from "./cli/main.ts";
+
+import { processIo } from "@bulkhead/sandbox/command";
+import { bulkheadCommand } from "./cli/main.ts";
+
+if (import.meta.main) {
+  Deno.exitCode = await bulkheadCommand(Deno.args, processIo());
+}

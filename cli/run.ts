@@ -1,0 +1,374 @@
+import type { CommandIo } from "@bulkhead/sandbox/command";
+import {
+  acquireClaim,
+  createPosture,
+  type Decider,
+  releaseClaim,
+  runWorker,
+  type TurnOutcome,
+  type Worker,
+  type WorkerEnd,
+} from "@bulkhead/worker";
+import { chooseAgent, type ChosenAgent } from "./run/agents.ts";
+import { answerInPlace, approveAll } from "./run/asks.ts";
+import { guardDecider } from "./run/deciders.ts";
+import { SessionHooks } from "./run/hooks.ts";
+import { type ReadLine, terminalLines } from "./run/lines.ts";
+import {
+  parseRunArguments,
+  RUN_HELP,
+  type RunArguments,
+} from "./run/options.ts";
+import { openPlaces, type Places } from "./run/places.ts";
+import {
+  follow,
+  jsonRenderer,
+  type Renderer,
+  textRenderer,
+} from "./run/render.ts";
+import { SessionNotes } from "./run/notes.ts";
+import { printSummary } from "./run/summary.ts";
+import { openTools, type SessionTools } from "./run/tools.ts";
+import { watchSocket } from "./run/watchdog.ts";
+
+/**
+ * Tools that need no question: reading, writing where the guard allows it, and the
+ * tools of plugins that were trusted. A shell needs one.
+ */
+const DEFAULT_ALLOW: readonly string[] = [
+  "Read",
+  "Glob",
+  "Grep",
+  "LS",
+  "NotebookRead",
+  "Write",
+  "Edit",
+  "MultiEdit",
+  "NotebookEdit",
+  "apply_patch",
+  "mcp__bulkhead",
+];
+
+/**
+ * `bulkhead run`: hosts one guarded session.
+ *
+ * @param args The arguments after `run`.
+ * @param io The terminal.
+ * @returns 0 when the turn was completed, else 1.
+ */
+export async function runCommand(
+  args: string[],
+  io: CommandIo,
+): Promise<number> {
+  const parsed = parseRunArguments(args);
+  if (parsed.help) {
+    io.out(RUN_HELP);
+    return 0;
+  }
+  const places = await openPlaces(parsed);
+  try {
+    const key = `workspace:${places.workspace}`;
+    const holder = `run:${crypto.randomUUID()}`;
+    await claimWorkspace(key, holder, places);
+    try {
+      return await new Run(parsed, places, io).play();
+    } finally {
+      await releaseClaim(key, holder, claimOptions(places));
+    }
+  } finally {
+    await places.dispose();
+  }
+}
+
+function claimOptions(places: Places): { root?: string } {
+  return places.claims === undefined ? {} : { root: places.claims };
+}
+
+/** One run to a workspace: two agents would undo each other's work. */
+async function claimWorkspace(
+  key: string,
+  holder: string,
+  places: Places,
+): Promise<void> {
+  const outcome = await acquireClaim(key, holder, {
+    ...claimOptions(places),
+    reason: "bulkhead run",
+  });
+  if (outcome.kind === "held") {
+    throw new Deno.errors.Busy(
+      `Cannot run in "${places.workspace}": another run (pid ${outcome.claim.pid}) has it; wait for it, or end it with "bulkhead worker stop"`,
+    );
+  }
+  if (outcome.kind === "error") throw new Error(outcome.message);
+}
+
+/** One session from its first line to its summary. */
+class Run {
+  readonly #args: RunArguments;
+  readonly #places: Places;
+  readonly #io: CommandIo;
+  readonly #render: Renderer;
+  readonly #notes: SessionNotes;
+  readonly #started = performance.now();
+
+  constructor(args: RunArguments, places: Places, io: CommandIo) {
+    this.#args = args;
+    this.#places = places;
+    this.#io = io;
+    this.#render = args.json ? jsonRenderer(io) : textRenderer(io);
+    this.#notes = new SessionNotes(places.workspace);
+  }
+
+  async play(): Promise<number> {
+    const { readLine, close } = terminalLines(this.#io);
+    try {
+      const agent = await chooseAgent(this.#args, this.#places);
+      if (agent.notice) this.#render.note(agent.notice);
+      const tools = await openTools(
+        this.#args,
+        this.#places,
+        this.#io,
+        readLine,
+      );
+      try {
+        for (const line of tools.notices) this.#render.note(line);
+        return await this.#session(agent, tools, readLine);
+      } finally {
+        await tools.close();
+      }
+    } finally {
+      close();
+    }
+  }
+
+  async #session(
+    agent: ChosenAgent,
+    tools: SessionTools,
+    readLine: ReadLine,
+  ): Promise<number> {
+    let worker: Worker | undefined;
+    const hooks = new SessionHooks(tools.hooks, {
+      id: () => worker?.sessionId ?? "",
+      workspace: this.#places.workspace,
+      report: (line) => this.#render.warn(line),
+    });
+    await hooks.tell("session_start");
+    worker = await runWorker({
+      shortId: `run-${crypto.randomUUID().slice(0, 8)}`,
+      home: `${this.#places.home}/workers`,
+      cwd: this.#places.workspace,
+      driver: agent.driver,
+      deciders: await this.#deciders(tools, hooks),
+      tools: tools.registry,
+      asks: this.#args.keep ? "wait" : "attached",
+      ...this.#args.resume === undefined ? {} : { resume: this.#args.resume },
+      ...this.#args.model === undefined ? {} : { model: this.#args.model },
+      ...askTimeout(tools.user),
+    });
+    const dog = await watchSocket(worker.socketPath);
+    const stopFollowing = this.#follow(worker, hooks);
+    const stopSignals = this.#listen(worker);
+    const stopAnswering = this.#answer(worker, readLine);
+    let outcome: TurnOutcome | undefined;
+    let end: WorkerEnd | undefined;
+    try {
+      this.#showGate(agent, worker);
+      outcome = await this.#turn(worker, hooks);
+      await hooks.settled();
+      await hooks.tell("stop");
+      if (this.#args.keep) await this.#keep(worker);
+    } finally {
+      end = await worker.end();
+      stopFollowing();
+      stopAnswering();
+      stopSignals();
+      await hooks.tell("session_end");
+      await dog.end();
+    }
+    await this.#summarise(agent, worker, outcome, end);
+    return outcome?.outcome === "completed" ? 0 : 1;
+  }
+
+  async #deciders(
+    tools: SessionTools,
+    hooks: SessionHooks,
+  ): Promise<Decider[]> {
+    const { workspace, home } = this.#places;
+    const roots = [
+      workspace,
+      ...await Promise.all(this.#args.roots.map((root) => Deno.realPath(root))),
+    ];
+    const allow = [
+      ...configuredAllow(tools.user) ?? DEFAULT_ALLOW,
+      ...this.#args.allow,
+    ];
+    const posture = await createPosture({ cwd: workspace, rules: { allow } });
+    const guard = guardDecider({
+      roots,
+      protectedPaths: [home],
+      home: Deno.env.get("HOME"),
+      onWrite: (call, paths) => this.#notes.mayWrite(call, paths),
+    });
+    return [
+      ...this.#args.guard ? [guard] : [],
+      posture,
+      hooks.decider(),
+    ];
+  }
+
+  /** The gate is shown before the first turn, and without one there is no turn. */
+  #showGate(agent: ChosenAgent, worker: Worker): void {
+    const { kind, verified, detail } = worker.gate;
+    if (!this.#args.guard) {
+      this.#render.warn(
+        "WARNING: --no-guard: nothing judges where this agent writes",
+      );
+    }
+    if (kind === "none") {
+      this.#render.warn(
+        `guard: asks only, no gate: ${agent.name} decides which calls it asks about (${detail})`,
+      );
+    } else if (!verified) {
+      throw new Error(
+        `Cannot run "${agent.name}": its gate is not verified (${detail}); update the agent or choose another --agent`,
+      );
+    } else {
+      const guard = this.#args.guard ? "guard" : "gate";
+      this.#render.note(
+        `${guard}: ${kind}, verified; workspace ${this.#places.workspace}`,
+      );
+    }
+  }
+
+  async #turn(
+    worker: Worker,
+    hooks: SessionHooks,
+  ): Promise<TurnOutcome | undefined> {
+    const { prompt, example, script } = this.#args;
+    if (prompt === "" && example === undefined && script === undefined) {
+      // Only resumed, to be attached to.
+      return undefined;
+    }
+    const said = await hooks.tell("user_prompt", { prompt });
+    if (said?.decision === "deny") {
+      throw new Error(
+        `Cannot send the prompt: a plugin's hook refused it: ${
+          said.reason ?? "no reason given"
+        }`,
+      );
+    }
+    const text = [
+      prompt || "Play the script.",
+      ...said?.additionalContext ?? [],
+    ].join("\n\n");
+    return await worker.ask(text);
+  }
+
+  async #keep(worker: Worker): Promise<void> {
+    this.#render.note(
+      `kept: bulkhead attach ${worker.shortId} --home ${this.#places.home}; Ctrl-C ends it`,
+    );
+    await worker.ended;
+  }
+
+  #follow(worker: Worker, hooks: SessionHooks): () => void {
+    return follow(worker.session, {
+      ...this.#render,
+      frame: (index, frame) => {
+        hooks.observe(frame);
+        this.#render.frame(index, frame);
+      },
+      verdict: (call, verdict) => {
+        this.#notes.judged(call, verdict);
+        this.#render.verdict(call, verdict);
+      },
+      note: (line) => this.#render.note(line),
+      warn: (line) => this.#render.warn(line),
+    });
+  }
+
+  #answer(worker: Worker, readLine: ReadLine): () => void {
+    if (this.#args.approve) {
+      return approveAll(worker.session, (line) => this.#render.note(line));
+    }
+    return this.#io.canAsk && !this.#args.json
+      ? answerInPlace(worker.session, this.#io, readLine)
+      : () => {};
+  }
+
+  /** The first Ctrl-C interrupts the turn, the second ends the session. */
+  #listen(worker: Worker): () => void {
+    let interrupted = false;
+    const onInterrupt = (): void => {
+      if (interrupted || worker.state === "idle") return void worker.end();
+      interrupted = true;
+      this.#render.note("interrupting the turn; once more ends the session");
+      void worker.interrupt();
+    };
+    const onEnd = (): void => void worker.end();
+    Deno.addSignalListener("SIGINT", onInterrupt);
+    Deno.addSignalListener("SIGTERM", onEnd);
+    Deno.addSignalListener("SIGHUP", onEnd);
+    return () => {
+      Deno.removeSignalListener("SIGINT", onInterrupt);
+      Deno.removeSignalListener("SIGTERM", onEnd);
+      Deno.removeSignalListener("SIGHUP", onEnd);
+    };
+  }
+
+  async #summarise(
+    agent: ChosenAgent,
+    worker: Worker,
+    outcome: TurnOutcome | undefined,
+    end: WorkerEnd,
+  ): Promise<void> {
+    const stderr = end.agent.stderrTail.trim();
+    if (end.agent.code !== 0 && stderr !== "") this.#render.warn(stderr);
+    printSummary(this.#io, {
+      agent: agent.name,
+      session: worker.sessionId,
+      outcome: outcome?.outcome ?? "kept",
+      errors: outcome?.errors ?? [],
+      written: await this.#notes.written(),
+      denials: this.#notes.denials(outcome?.denied ?? []),
+      costUsd: outcome?.costUsd ?? null,
+      durationMs: performance.now() - this.#started,
+      end,
+    }, this.#args.json);
+  }
+}
+
+function workerTable(user: Record<string, unknown>): Record<string, unknown> {
+  const table = user.worker;
+  return typeof table === "object" && table !== null
+    ? Object.fromEntries(Object.entries(table))
+    : {};
+}
+
+function configuredAllow(
+  user: Record<string, unknown>,
+): string[] | undefined {
+  const { allow } = workerTable(user);
+  if (allow === undefined) return undefined;
+  if (
+    !Array.isArray(allow) || !allow.every((name) => typeof name === "string")
+  ) {
+    throw new TypeError(
+      'Cannot read config.toml: worker.allow is not a list of tool names; write allow = ["Read"]',
+    );
+  }
+  return allow;
+}
+
+function askTimeout(
+  user: Record<string, unknown>,
+): { askTimeoutMs?: number } {
+  const value = workerTable(user).ask_timeout_ms;
+  if (value === undefined) return {};
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
+    throw new TypeError(
+      "Cannot read config.toml: worker.ask_timeout_ms is not a whole number of milliseconds",
+    );
+  }
+  return { askTimeoutMs: value };
+}

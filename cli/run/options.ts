@@ -1,0 +1,166 @@
+import { parseFlags, UsageError } from "@bulkhead/sandbox/command";
+import type { IsolationLevel } from "@bulkhead/sandbox";
+
+/** What the command line of `bulkhead run` asks for. */
+export interface RunArguments {
+  /** `claude`, `codex`, `opencode`, `scripted` or `acp:COMMAND`; the best that is installed when absent. */
+  agent: string | undefined;
+  /** The first turn; nothing when a session is only resumed or a script needs none. */
+  prompt: string;
+  /** A script that ships with the scripted agent. */
+  example: string | undefined;
+  /** The file of a script. */
+  script: string | undefined;
+  /** The workspace. */
+  cwd: string;
+  /** The home, as given. */
+  home: string | undefined;
+  /** The session to go on with. */
+  resume: string | undefined;
+  /** The model to ask for. */
+  model: string | undefined;
+  /** Directories that may be written besides the workspace. */
+  roots: string[];
+  /** Tools that need no question. */
+  allow: string[];
+  /** Directories with plugins, besides the home's and the configured ones. */
+  pluginDirs: string[];
+  /** Trusted plugins as `name=sha256:…`. */
+  trusted: string[];
+  /** How much confinement plugins need. */
+  isolation: IsolationLevel | undefined;
+  /** Judge calls by the guard. */
+  guard: boolean;
+  /** Answer every question of the agent with yes. */
+  approve: boolean;
+  /** Keep the session when the turn is over. */
+  keep: boolean;
+  /** Print frames instead of text. */
+  json: boolean;
+  /** Print the help. */
+  help: boolean;
+}
+
+/** The help of `bulkhead run`. */
+export const RUN_HELP = `One guarded session with an agent, in this directory
+
+Usage: bulkhead run [flags] "PROMPT"
+
+Flags:
+  --agent NAME        claude, codex, opencode, scripted or acp:COMMAND
+                      (default: claude when installed, else scripted)
+  --example NAME      a script of the scripted agent: greeting
+  --script FILE       a script of your own for the scripted agent
+  --cwd DIR           the workspace (default: this directory)
+  --root DIR          may be written too (again for more)
+  --allow TOOL        needs no question (again for more); default: reading,
+                      writing inside the workspace, and trusted plugins' tools
+  --approve           answer the agent's questions with yes; denials stay
+  --resume ID         go on with an earlier session
+  --model NAME        the model to ask for
+  --plugin-dir DIR    look for plugins here too (again for more)
+  --trust-plugin N=H  trust the plugin N with the content sha256:… (again for more)
+  --isolation LEVEL   of plugins: required, preferred or off
+  --no-guard          do not judge writes; said loudly
+  --keep              leave the session running for "bulkhead attach"
+  --home DIR          Bulkhead's own files (default: $BULKHEAD_HOME or ~/.bulkhead)
+  --json              one frame, verdict or question a line, then a summary
+
+Examples:
+  bulkhead run --agent scripted --example greeting
+  bulkhead run "fix the failing test"
+  bulkhead run --agent codex --root ../shared "update the docs"
+  bulkhead run --resume 5f0c… "and now the second half"
+`;
+
+/**
+ * Reads the command line.
+ *
+ * @param args The arguments after `run`.
+ * @returns what they ask for.
+ * @throws {UsageError} for what cannot be understood.
+ */
+export function parseRunArguments(args: readonly string[]): RunArguments {
+  const flags = parseFlags(args, {
+    boolean: ["guard", "approve", "keep", "json", "help"],
+    string: [
+      "agent",
+      "example",
+      "script",
+      "cwd",
+      "home",
+      "resume",
+      "model",
+      "isolation",
+    ],
+    collect: ["root", "allow", "plugin-dir", "trust-plugin"],
+    alias: { h: "help" },
+  });
+  const agent = flags.text("agent");
+  const example = flags.text("example");
+  const script = flags.text("script");
+  if (
+    agent !== undefined &&
+    !/^(?:claude|codex|opencode|scripted|acp:.+)$/s.test(agent)
+  ) {
+    throw new UsageError(
+      `Cannot run: "${agent}" is not an agent`,
+      "--agent claude, codex, opencode, scripted or acp:COMMAND",
+    );
+  }
+  const scripted = agent === "scripted" || agent === undefined;
+  if ((example ?? script) !== undefined && !scripted) {
+    throw new UsageError(
+      `Cannot run: only the scripted agent plays a script, not "${agent}"`,
+      "--agent scripted",
+    );
+  }
+  if (example !== undefined && script !== undefined) {
+    throw new UsageError(
+      "Cannot run: --example and --script exclude each other",
+      "give one of them",
+    );
+  }
+  const prompt = [...flags.operands, ...flags.rest].join(" ").trim();
+  const help = flags.on("help");
+  const started = example ?? script ?? flags.text("resume");
+  if (prompt === "" && started === undefined && !help) {
+    throw new UsageError(
+      "Cannot run: there is no prompt",
+      'bulkhead run "what to do", or bulkhead run --example greeting',
+    );
+  }
+  return {
+    agent: agent ?? (example ?? script ? "scripted" : undefined),
+    prompt,
+    example,
+    script,
+    cwd: flags.text("cwd") ?? ".",
+    home: flags.text("home"),
+    resume: flags.text("resume"),
+    model: flags.text("model"),
+    roots: flags.list("root"),
+    allow: flags.list("allow").flatMap((list) =>
+      list.split(",").map((name) => name.trim()).filter(Boolean)
+    ),
+    pluginDirs: flags.list("plugin-dir"),
+    trusted: flags.list("trust-plugin"),
+    isolation: isolationLevel(flags.text("isolation")),
+    guard: !flags.off("guard"),
+    approve: flags.on("approve"),
+    keep: flags.on("keep"),
+    json: flags.on("json"),
+    help,
+  };
+}
+
+function isolationLevel(text: string | undefined): IsolationLevel | undefined {
+  if (
+    text === undefined || text === "required" || text === "preferred" ||
+    text === "off"
+  ) return text;
+  throw new UsageError(
+    `Cannot run: --isolation is "${text}"`,
+    "--isolation required, preferred or off",
+  );
+}

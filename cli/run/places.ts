@@ -1,0 +1,128 @@
+import {
+  bulkheadHome,
+  ensurePrivateDir,
+  joinPath,
+  normalizePath,
+} from "@bulkhead/sandbox";
+import type { RunArguments } from "./options.ts";
+
+/** Where one session lives. */
+export interface Places {
+  /** The workspace, links resolved. */
+  workspace: string;
+  /** Bulkhead's own files. */
+  home: string;
+  /** The directory above the claims, when it is not the usual one. */
+  claims: string | undefined;
+  /** Removes what was made for this session only. */
+  dispose(): Promise<void>;
+}
+
+/** The start of the name of every directory that a demo makes; pid and start time follow. */
+export const DEMO_PREFIX = "bulkhead-demo-";
+
+/**
+ * The places of a session: those of the user, or for an example a temporary
+ * directory that holds all of them and goes with the session.
+ *
+ * @param args The command line.
+ * @returns the places; all exist.
+ * @throws {Deno.errors.NotFound} when the workspace does not exist.
+ */
+export async function openPlaces(args: RunArguments): Promise<Places> {
+  if (args.example !== undefined && args.cwd === "." && !args.home) {
+    return await demoPlaces();
+  }
+  let workspace: string;
+  try {
+    workspace = await Deno.realPath(args.cwd);
+  } catch (cause) {
+    throw new Deno.errors.NotFound(
+      `Cannot run in "${args.cwd}": there is no such directory; make it or give another --cwd`,
+      { cause },
+    );
+  }
+  if (!(await Deno.stat(workspace)).isDirectory) {
+    throw new TypeError(
+      `Cannot run in "${args.cwd}": it is not a directory; give another --cwd`,
+    );
+  }
+  const home = normalizePath(joinPath(Deno.cwd(), bulkheadHome(args.home)));
+  await ensurePrivateDir(home);
+  return {
+    workspace,
+    home,
+    claims: undefined,
+    dispose: () => Promise.resolve(),
+  };
+}
+
+async function demoPlaces(): Promise<Places> {
+  await sweepDemos();
+  const started = Math.round(performance.timeOrigin);
+  const dir = await Deno.makeTempDir({
+    prefix: `${DEMO_PREFIX}${Deno.pid}-${started}-`,
+  });
+  // Held while we live; the kernel lets go of it however we end.
+  const lock = await Deno.open(`${dir}/lock`, { write: true, create: true });
+  await lock.lock(true);
+  const root = await Deno.realPath(dir);
+  await Deno.mkdir(`${root}/workspace`);
+  await ensurePrivateDir(`${root}/home`);
+  return {
+    workspace: `${root}/workspace`,
+    home: `${root}/home`,
+    claims: `${root}/home`,
+    async dispose(): Promise<void> {
+      await Deno.remove(root, { recursive: true });
+      lock.close();
+    },
+  };
+}
+
+/** The directory for temporary files, by the rule that Deno itself has. */
+export function tempDir(): string {
+  return Deno.env.get("TMPDIR")?.replace(/(.)\/+$/, "$1") || "/tmp";
+}
+
+/**
+ * Finds the directories of demos that were killed: those whose lock is free.
+ *
+ * @returns their paths.
+ */
+export async function leftoverDemos(): Promise<string[]> {
+  const found: string[] = [];
+  const temp = tempDir();
+  for await (const entry of Deno.readDir(temp)) {
+    if (!entry.isDirectory || !entry.name.startsWith(DEMO_PREFIX)) continue;
+    const dir = `${temp}/${entry.name}`;
+    if (await isFree(`${dir}/lock`)) found.push(dir);
+  }
+  return found;
+}
+
+/** Removes what killed demos have left. */
+export async function sweepDemos(): Promise<string[]> {
+  const swept: string[] = [];
+  for (const dir of await leftoverDemos()) {
+    try {
+      await Deno.remove(dir, { recursive: true });
+      swept.push(dir);
+    } catch {
+      // Somebody else's, or being swept by another run.
+    }
+  }
+  return swept;
+}
+
+async function isFree(lock: string): Promise<boolean> {
+  try {
+    using file = await Deno.open(lock, { write: true });
+    return await file.tryLock(true);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) return false;
+    // Killed before it made its lock; one that is only just starting is young.
+    const { mtime } = await Deno.stat(lock.replace(/\/lock$/, ""));
+    return Date.now() - (mtime?.getTime() ?? 0) > 60_000;
+  }
+}

@@ -1,0 +1,202 @@
+import type { CommandIo } from "@bulkhead/sandbox/command";
+import type { Frame, Session, ToolCall, Verdict } from "@bulkhead/worker";
+import { type Paint, paint, shorten, streamable, visible } from "./paint.ts";
+
+/** Takes what happens in a session, for people or for programs. */
+export interface Renderer {
+  /** A frame of the agent, with its index. */
+  frame(index: number, frame: Frame): void;
+  /** A verdict on a call, before it runs. */
+  verdict(call: ToolCall, verdict: Verdict): void;
+  /** A line about the session itself. */
+  note(line: string): void;
+  /** A line that people must not miss. */
+  warn(line: string): void;
+}
+
+/**
+ * Text as it streams, each tool call with its verdict and the reason.
+ *
+ * @param io Where to print.
+ * @returns the renderer.
+ */
+export function textRenderer(io: CommandIo): Renderer {
+  return new TextRenderer(io);
+}
+
+class TextRenderer implements Renderer {
+  readonly #io: CommandIo;
+  readonly #paint: Paint;
+  /** Whether the cursor stands behind text of the model. */
+  #midLine = false;
+  /** Whether the current message was streamed, so that its whole text is not told again. */
+  #streamed = false;
+
+  constructor(io: CommandIo) {
+    this.#io = io;
+    this.#paint = paint(io.color);
+  }
+
+  frame(_index: number, frame: Frame): void {
+    if (frame.parent_tool_use_id !== undefined) return;
+    switch (frame.kind) {
+      case "stream_event":
+        if (frame.delta !== null) {
+          this.#streamed = true;
+          this.#print(streamable(frame.delta));
+        }
+        break;
+      case "assistant":
+        if (frame.text !== "" && !this.#streamed) {
+          this.#print(streamable(frame.text));
+        }
+        if (frame.text !== "") {
+          this.#streamed = false;
+          this.#breakLine();
+        }
+        break;
+      case "user_echo":
+        for (const result of frame.tool_results ?? []) {
+          const text = shorten(result.text.trim(), 100);
+          if (text === "") continue;
+          this.#line(`  ${this.#paint.dim(`└ ${text}`)}`);
+        }
+        break;
+      case "malformed":
+        this.#line(
+          this.#paint.yellow("! the agent sent a line that is no frame"),
+        );
+        break;
+      case "result":
+        this.#breakLine();
+        break;
+    }
+  }
+
+  verdict(call: ToolCall, { decision, reason, by }: Verdict): void {
+    const { green, red, yellow, dim, bold } = this.#paint;
+    const who = by === undefined ? "" : ` by ${by}`;
+    const said = decision === "allow"
+      ? green("allowed")
+      : decision === "deny"
+      ? red(`denied${who}`)
+      : yellow("needs an answer");
+    const agent = call.agentId === undefined ? "" : dim(" (subagent)");
+    this.#line(
+      `${dim("●")} ${bold(visible(call.toolName))} ${
+        dim(describeInput(call.input))
+      }${agent}  ${said}`,
+    );
+    if (decision !== "allow" && reason !== undefined) {
+      this.#line(`  ${dim("│")} ${visible(reason)}`);
+    }
+  }
+
+  note(line: string): void {
+    this.#line(this.#paint.dim(visible(line)));
+  }
+
+  warn(line: string): void {
+    this.#breakLine();
+    this.#io.err(`${visible(line)}\n`);
+  }
+
+  #line(text: string): void {
+    this.#breakLine();
+    this.#io.out(`${text}\n`);
+  }
+
+  #print(text: string): void {
+    if (text === "") return;
+    this.#io.out(text);
+    this.#midLine = !text.endsWith("\n");
+  }
+
+  #breakLine(): void {
+    if (this.#midLine) this.#io.out("\n");
+    this.#midLine = false;
+  }
+}
+
+/** The arguments of a call in a few words: the one that names its object, if there is one. */
+export function describeInput(input: unknown): string {
+  if (typeof input !== "object" || input === null) return "";
+  const fields = Object.entries(input);
+  const named = [
+    "file_path",
+    "notebook_path",
+    "filePath",
+    "path",
+    "command",
+    "pattern",
+    "url",
+    "query",
+    "description",
+  ];
+  for (const name of named) {
+    const value = fields.find(([key]) => key === name)?.[1];
+    if (typeof value === "string") return shorten(value, 80);
+  }
+  return fields.length === 0 ? "" : shorten(JSON.stringify(input), 80);
+}
+
+/**
+ * One JSON object a line with its `type`: `frame`, `verdict`, `note`.
+ *
+ * @param io Where to print.
+ * @returns the renderer.
+ */
+export function jsonRenderer(io: CommandIo): Renderer {
+  const print = (type: string, fields: Record<string, unknown>): void =>
+    io.out(`${JSON.stringify({ type, ...fields })}\n`);
+  return {
+    frame: (index, frame) => print("frame", { index, frame }),
+    verdict: (call, verdict) =>
+      print("verdict", {
+        tool: call.toolName,
+        input: call.input,
+        decision: verdict.decision,
+        ...verdict.by === undefined ? {} : { by: verdict.by },
+        ...verdict.reason === undefined ? {} : { reason: verdict.reason },
+        ...call.toolUseId === undefined ? {} : { tool_use_id: call.toolUseId },
+        ...call.agentId === undefined ? {} : { agent_id: call.agentId },
+      }),
+    note: (text) => print("note", { text }),
+    warn: (text) => print("warning", { text }),
+  };
+}
+
+/**
+ * Follows a session from its first kept frame.
+ *
+ * @param session The session.
+ * @param renderer Takes what happens.
+ * @returns prints what is left and stops following.
+ */
+export function follow(session: Session, renderer: Renderer): () => void {
+  let cursor = 0;
+  const drain = (): void => {
+    for (;;) {
+      const slice = session.log.since(cursor);
+      if (slice.gap) renderer.note("… some frames were too many to keep");
+      let index = slice.next - slice.entries.length;
+      for (const entry of slice.entries) renderer.frame(index++, entry.frame);
+      if (slice.next === cursor) return;
+      cursor = slice.next;
+    }
+  };
+  const unwatch = session.watch((change) => {
+    if (change === "frames" || change === "ended") drain();
+  });
+  const unlisten = session.onVerdict(({ call, verdict }) => {
+    // The call's own text came before it.
+    drain();
+    renderer.verdict(call, verdict);
+  });
+  drain();
+  return () => {
+    drain();
+    unwatch();
+    unlisten();
+  };
+}

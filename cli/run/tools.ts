@@ -1,0 +1,127 @@
+import { type IsolationLevel, probeIsolation } from "@bulkhead/sandbox";
+import type { CommandIo } from "@bulkhead/sandbox/command";
+import {
+  loadConfig,
+  type LoadedHook,
+  loadPlugins,
+  parseTrustPin,
+  type PluginsConfig,
+  registerPlugins,
+  ToolRegistry,
+  type TrustPin,
+} from "@bulkhead/plugins";
+import { installDemoPlugin } from "./demo_plugin.ts";
+import type { ReadLine } from "./lines.ts";
+import type { RunArguments } from "./options.ts";
+import type { Places } from "./places.ts";
+import { askTrust } from "./trust_prompt.ts";
+
+/** The tools and hooks of a session, and what the user has configured. */
+export interface SessionTools {
+  /** Plugin and native tools, from one registry. */
+  registry: ToolRegistry;
+  /** The hooks of trusted plugins. */
+  hooks: readonly LoadedHook[];
+  /** What people should see, one line each. */
+  notices: string[];
+  /** The user's whole configuration. */
+  user: Record<string, unknown>;
+  /** Ends the native plugins. */
+  close(): Promise<void>;
+}
+
+/**
+ * Finds, hashes and loads the plugins of a session.
+ *
+ * @param args The command line.
+ * @param places Where the session lives.
+ * @param io Asks about new plugins, where a person is there.
+ * @param readLine Reads the answers.
+ * @returns the tools.
+ */
+export async function openTools(
+  args: RunArguments,
+  places: Places,
+  io: CommandIo,
+  readLine: ReadLine,
+): Promise<SessionTools> {
+  const { home, workspace } = places;
+  const notices: string[] = [];
+  const pins: TrustPin[] = args.trusted.map(parseTrustPin);
+  let level = args.isolation;
+  let demo: string | undefined;
+  if (places.claims !== undefined) {
+    const plugin = await installDemoPlugin(home);
+    demo = plugin.dir;
+    pins.push(plugin.pin);
+    notices.push(
+      `plugin "greeting" is trusted for this demo by its content ${
+        plugin.pin.hash.slice(0, 19)
+      }…`,
+    );
+    level ??= "preferred";
+  }
+  const resolved = await loadConfig({ home, workspace });
+  notices.push(...resolved.notices);
+  const config: PluginsConfig = {
+    ...resolved.config,
+    dirs: [...resolved.config.dirs, ...args.pluginDirs.map(absolute)],
+    ...level === undefined ? {} : { sandbox: level },
+  };
+  if (demo !== undefined || pins.length > 0 || args.pluginDirs.length > 0) {
+    // Naming a plugin on the command line is switching plugins on.
+    config.enabled = true;
+    config.trust = { ...config.trust, enabled: true };
+  }
+  const registry = new ToolRegistry();
+  const outcome = await loadPlugins({
+    config,
+    home,
+    workspace,
+    pins,
+    ...io.canAsk && !args.json ? { trust: askTrust(io, readLine) } : {},
+  });
+  notices.push(...registerPlugins(outcome, registry));
+  if (outcome.status === "loaded" && outcome.plugins.length > 0) {
+    notices.push(...await isolationNotice(config.sandbox));
+  }
+  const native = outcome.status === "loaded"
+    ? outcome.plugins.flatMap((plugin) => plugin.native ?? [])
+    : [];
+  let close = (): Promise<void> => Promise.resolve();
+  if (native.length > 0) {
+    const { openNative } = await import("./native.ts");
+    const opened = await openNative(native, registry, {
+      home,
+      workspace,
+      isolation: config.sandbox,
+    });
+    notices.push(...opened.notices);
+    close = opened.close;
+  }
+  return {
+    registry,
+    hooks: outcome.status === "loaded" ? outcome.hooks : [],
+    notices,
+    user: resolved.user,
+    close,
+  };
+}
+
+/** One line when plugins run with less confinement than there could be. */
+async function isolationNotice(level: IsolationLevel): Promise<string[]> {
+  if (level === "off") return ['plugins run unconfined: sandbox = "off"'];
+  const probe = await probeIsolation();
+  if (probe.backend === "bubblewrap") return [];
+  return [
+    `${
+      probe.backend === "none"
+        ? "plugins run unconfined"
+        : "plugins run under Landlock, without a PID namespace"
+    }: ${probe.detail}${probe.fix ? `; run: ${probe.fix}` : ""}`,
+  ];
+}
+
+function absolute(path: string): string {
+  return path.startsWith("/") ? path : `${Deno.cwd()}/${path}`;
+}
