@@ -59,15 +59,19 @@ function checkTools(tools: ToolNames): string | undefined {
 
 /** Marker and manifest need a home that counts as configuration. */
 function checkPlaces(descriptor: HarnessDescriptor): string | undefined {
-  if (descriptor.skillsDir === undefined) {
+  if (descriptor.speech === undefined) {
     return descriptor.guard === undefined
       ? undefined
-      : "a guard needs skillsDir, where marker and manifest lie";
+      : "a guard needs a verdict, and a skillsDir where marker and manifest lie";
   }
-  const [top, ...rest] = descriptor.skillsDir.split("/");
+  const { skillsDir, verdictTemplate } = descriptor.speech;
+  if (!holds(verdictTemplate, "{reason}")) {
+    return "verdictTemplate must be JSON with {reason} in a string value";
+  }
+  const [top, ...rest] = skillsDir.split("/");
   if (rest.length !== 1) {
     // The shim finds the root, and the denial log in it, three directories above the marker.
-    return `skillsDir "${descriptor.skillsDir}" must have two segments`;
+    return `skillsDir "${skillsDir}" must have two segments`;
   }
   return descriptor.configDirs.some((dir) => dir === top)
     ? undefined
@@ -84,9 +88,6 @@ function checkGuard(
     : guard.pluginFile;
   if (!isPlainRelative(place)) {
     return `"${place}" must be a relative path without "." and ".." segments`;
-  }
-  if (!holds(guard.verdictTemplate, "{reason}")) {
-    return "verdictTemplate must be JSON with {reason} in a string value";
   }
   if (guard.engine === "json-hooks") return checkForms(descriptor, guard);
   const plugins = [guard.plugin, guard.compatPlugin ?? guard.plugin];

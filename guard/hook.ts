@@ -26,16 +26,19 @@
  * @module
  */
 
-import { joinPath } from "@bulkhead/sandbox/paths";
+import { joinPath, type PathPort } from "@bulkhead/sandbox/paths";
 import { decide, needsShell, type ShellReader } from "./decide.ts";
 import {
   appendDenialSync,
   type DenialRecord,
   denialRecord,
 } from "./denials.ts";
-import { harnessByLabel } from "./harnesses/mod.ts";
-import { HOOK_ENVIRONMENT } from "./hook_environment.ts";
-import { type HookArguments, parseHookArguments } from "./hook_arguments.ts";
+import { type HarnessSpeech, SPEECH } from "./harnesses/speech.ts";
+import {
+  HOOK_ENVIRONMENT,
+  type HookArguments,
+  parseHookArguments,
+} from "./hook_arguments.ts";
 import {
   GUARD_MANIFEST,
   GUARD_MARKER,
@@ -99,18 +102,16 @@ export async function judgePayload(
   options: JudgeOptions,
 ): Promise<JudgeOutcome> {
   const { harness, marker, now } = options;
-  const guard = harnessByLabel(harness)?.guard;
-  const allowed = {
-    output: guard?.engine === "json-hooks" ? guard.allowOutput ?? "" : "",
-  };
+  const speech = speechOf(harness);
+  const allowed = { output: speech?.allowOutput ?? "" };
   const failClosed = options.failClosed === true || marker?.failClosed === true;
   const deny = (
     reason: string,
     call: { tool: string; input: unknown },
     verdict: { targets: string[]; rule?: string },
   ): JudgeOutcome =>
-    guard === undefined ? allowed : {
-      output: renderVerdict(guard.verdictTemplate, reason),
+    speech === undefined ? allowed : {
+      output: renderVerdict(speech.verdictTemplate, reason),
       record: denialRecord(
         { harness, ...call },
         { reason, ...verdict },
@@ -168,6 +169,7 @@ export async function judgePayload(
         env: options.env,
         protectedPaths: ownPaths(options.markerPath),
         foldCase: Deno.build.os === "darwin",
+        paths: realPathPort,
       },
     );
     if (decision.allow) return allowed;
@@ -192,6 +194,11 @@ export async function judgePayload(
   }
 }
 
+/** The speech of a harness, if it is a known one. */
+function speechOf(harness: string): HarnessSpeech | undefined {
+  return Object.hasOwn(SPEECH, harness) ? SPEECH[harness] : undefined;
+}
+
 /**
  * The shell reader, loaded for shell calls alone. The specifier is not written as a literal,
  * because Deno would load the module and its parser at start then. Without the reader, signs
@@ -206,6 +213,29 @@ async function loadShellReader(): Promise<ShellReader | undefined> {
     return undefined;
   }
 }
+
+/**
+ * Link look-ups by `realpath`: for a process that makes a dozen of them, the first `lstat` alone
+ * would cost as much as all of these. The parents of each path are resolved already, so a path
+ * that is its own real path is no link.
+ */
+export const realPathPort: PathPort = {
+  readLink(path: string): string | null | undefined {
+    try {
+      if (Deno.realPathSync(path) === path) return null;
+    } catch (error) {
+      if (
+        error instanceof Deno.errors.NotCapable &&
+        !/^\/(?:proc|sys|dev)(?:\/|$)/.test(path)
+      ) throw error;
+    }
+    try {
+      return Deno.readLinkSync(path);
+    } catch (error) {
+      return error instanceof Deno.errors.NotFound ? undefined : null;
+    }
+  },
+};
 
 /** The files that the marker's own place tells. */
 function ownPaths(marker: string | undefined): string[] {
@@ -261,11 +291,13 @@ function print(text: string): void {
  */
 export async function runHook(args: readonly string[]): Promise<number> {
   let asked: HookArguments = { harness: "", failClosed: false };
+  // Nobody reads a stack here, and each missing file would gather one.
+  Error.stackTraceLimit = 0;
   try {
     const payload = readPayload();
     asked = parseHookArguments(args);
     const cwd = asked.cwd ?? currentDirectory();
-    const skills = harnessByLabel(asked.harness)?.skillsDir;
+    const skills = speechOf(asked.harness)?.skillsDir;
     const markerPath = asked.marker ?? `${cwd}/${skills}/${GUARD_MARKER}`;
     const marker = readMarkerSync(markerPath);
     const outcome = await judgePayload(payload, {
@@ -283,7 +315,7 @@ export async function runHook(args: readonly string[]): Promise<number> {
       appendDenialSync(marker.denialLogPath, outcome.record);
     }
     const mute = asked.failClosed && outcome.output === "" &&
-      harnessByLabel(asked.harness) === undefined;
+      speechOf(asked.harness) === undefined;
     return mute ? 2 : 0;
   } catch {
     return asked.failClosed ? 2 : 0;

@@ -4,6 +4,14 @@
  * @module
  */
 
+/** The variables the hook reads: what a shell word may be made of, and where home is. */
+export const HOOK_ENVIRONMENT: readonly string[] = [
+  "HOME",
+  "TMPDIR",
+  "USER",
+  "LOGNAME",
+];
+
 /** What a hook process is asked to do. */
 export interface HookArguments {
   /** The harness whose verdict is spoken. */

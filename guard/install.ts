@@ -166,14 +166,21 @@ async function arm(options: ArmOptions): Promise<ArmedGuard> {
   const denialLog = `${root}/${DENIALS_DIR}/${DENIALS_FILE}`;
   if (!compat) {
     marker.denialLogPath = denialLog;
+    // What lies outside every root is denied anyway.
+    const resolvedRoots = allowedRoots.map((one) => resolveTarget(one, "/"));
     marker.protectedPaths = [
       places.marker,
       places.manifest,
       places.hook,
-      ...original.target === places.hook ? [] : [original.target],
       denialLog,
-      ...OWN_HOME_PARTS.map((part) => `${home}/${part}`),
-      ...options.exe === undefined ? [] : [exe],
+      ...[
+        original.target,
+        exe,
+        ...OWN_HOME_PARTS.map((part) => `${home}/${part}`),
+      ].filter((path) =>
+        path !== places.hook &&
+        resolvedRoots.some((one) => isInside(resolveTarget(path, "/"), one))
+      ),
     ];
     marker.hints = options.hints ?? true;
     if (options.failClosed) marker.failClosed = true;
@@ -181,7 +188,7 @@ async function arm(options: ArmOptions): Promise<ArmedGuard> {
   }
 
   const created = [
-    ...await makeDirs(root, harness.skillsDir ?? ""),
+    ...await makeDirs(root, harness.speech?.skillsDir ?? ""),
     ...await makeDirs(root, directoryOf(hookFileOf(guard))),
   ];
   const manifest: GuardManifest = {

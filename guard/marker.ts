@@ -16,7 +16,7 @@ export const GUARD_MANIFEST = ".slow-powers-eval-guard-manifest.json";
 /** Life time of an armed guard unless another one is asked for: six hours. */
 export const GUARD_TTL_MS: number = 6 * 60 * 60 * 1000;
 
-/** The largest marker file that is read, in bytes. */
+/** The longest marker that is accepted. */
 export const MAX_MARKER_BYTES = 1_048_576;
 
 /** Tool names by what they do, added to the built-in vocabularies. */
@@ -138,9 +138,9 @@ function stringList(value: unknown): string[] | undefined {
  */
 export function readMarkerSync(path: string): GuardMarker | undefined {
   try {
-    const info = Deno.statSync(path);
-    if (!info.isFile || info.size > MAX_MARKER_BYTES) return undefined;
-    return parseMarker(Deno.readTextFileSync(path));
+    // No look at the file first: that costs more than reading it, on every tool call.
+    const text = Deno.readTextFileSync(path);
+    return text.length > MAX_MARKER_BYTES ? undefined : parseMarker(text);
   } catch (error) {
     // A missing grant is not a missing marker: the caller decides what that means.
     if (error instanceof Deno.errors.NotCapable) throw error;

@@ -25,7 +25,7 @@ export function placesOf(
   guard: GuardSection,
   root: string,
 ): GuardPlaces {
-  const skillsDir = `${root}/${harness.skillsDir}`;
+  const skillsDir = `${root}/${harness.speech?.skillsDir}`;
   return {
     skillsDir,
     marker: `${skillsDir}/${GUARD_MARKER}`,

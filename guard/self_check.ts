@@ -67,7 +67,8 @@ export async function selfCheck(subject: SelfCheckSubject): Promise<void> {
       timeoutMs: SELF_CHECK_MS,
     });
     if (
-      result.success && denies(guard.verdictTemplate, result.stdout, target)
+      result.success &&
+      denies(harness.speech?.verdictTemplate ?? "", result.stdout, target)
     ) {
       return;
     }

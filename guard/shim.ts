@@ -3,7 +3,7 @@ import {
   ensurePrivateDir,
   writeFileAtomic,
 } from "@bulkhead/sandbox";
-import { HOOK_ENVIRONMENT } from "./hook_environment.ts";
+import { HOOK_ENVIRONMENT } from "./hook_arguments.ts";
 import { DENIALS_DIR } from "./denials.ts";
 
 /** Name of the shim in the home's `bin` directory. */
@@ -84,6 +84,7 @@ function shimText(): string {
   const module = new URL("./hook.ts", import.meta.url);
   const entry = denoEntry(module, {
     permissions: ["--allow-read", `--allow-env=${HOOK_ENVIRONMENT.join(",")}`],
+    ...module.protocol === "file:" ? importMap() : {},
   });
   const [deno = Deno.execPath(), ...rest] = entry.argv;
   const target = rest.pop() ?? module.href;
@@ -111,6 +112,16 @@ function shimText(): string {
     `${shellQuote(target)} "$@"`,
     "",
   ].join("\n");
+}
+
+/**
+ * The two bare names that the hook's modules import, in a map of their own: reading the whole
+ * workspace's configuration would take 0.7 ms of each tool call.
+ */
+function importMap(): { config: false; flags: string[] } {
+  const map = new URL("./hook_imports.json", import.meta.url);
+  const path = decodeURIComponent(map.pathname);
+  return { config: false, flags: [`--import-map=${path}`] };
 }
 
 /**

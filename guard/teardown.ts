@@ -101,7 +101,7 @@ export async function teardownHarness(
   home?: string,
 ): Promise<string[] | undefined> {
   const { guard } = harness;
-  if (guard === undefined || harness.skillsDir === undefined) return undefined;
+  if (guard === undefined || harness.speech === undefined) return undefined;
   const places = placesOf(harness, guard, root);
   for (const path of [places.marker, places.manifest]) {
     await sweepTemporaries(path);
@@ -270,7 +270,11 @@ async function prune(
   guard: GuardSection,
   root: string,
 ): Promise<void> {
-  const dir = hookCleanupDir(hookFileOf(guard), harness.skillsDir, root);
+  const dir = hookCleanupDir(
+    hookFileOf(guard),
+    harness.speech?.skillsDir,
+    root,
+  );
   if (dir !== undefined) await removeIfEmpty(dir);
 }
 

@@ -1,4 +1,4 @@
-import { toolsOf } from "./tools.ts";
+import { hotParts } from "./tools.ts";
 import type { HarnessDescriptor } from "./types.ts";
 
 /** Every tool of Claude Code that writes or runs something. */
@@ -7,12 +7,10 @@ const MATCHER =
 
 /** Claude Code. Key order in the templates is an on-disk contract. */
 export const claudeCode: HarnessDescriptor = {
-  label: "claude-code",
+  ...hotParts("claude-code"),
   title: "Claude Code",
   program: "claude",
-  skillsDir: ".claude/skills",
   configDirs: [".claude"],
-  tools: toolsOf("claude-code"),
   guard: {
     engine: "json-hooks",
     hooksFile: ".claude/settings.local.json",
@@ -49,8 +47,6 @@ export const claudeCode: HarnessDescriptor = {
           '{"matcher":"{matcher}","hooks":[{"type":"command","command":"{command}"}]}',
       },
     ],
-    verdictTemplate:
-      '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"{reason}"}}',
   },
   proof: "real program",
   notes: [

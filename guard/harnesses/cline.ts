@@ -1,4 +1,4 @@
-import { toolsOf } from "./tools.ts";
+import { hotParts } from "./tools.ts";
 import type { HarnessDescriptor } from "./types.ts";
 
 /** The plugin: its budget is three seconds, so the hook gets two. */
@@ -50,17 +50,14 @@ export default {
 
 /** Cline (its command line; the editor extension has another hook system). */
 export const cline: HarnessDescriptor = {
-  label: "cline",
+  ...hotParts("cline"),
   title: "Cline",
   program: "cline",
-  skillsDir: ".cline/skills",
   configDirs: [".cline"],
-  tools: toolsOf("cline"),
   guard: {
     engine: "opencode-plugin",
     pluginFile: ".cline/plugins/bulkhead-guard/index.js",
     plugin: PLUGIN,
-    verdictTemplate: '{"decision":"block","reason":"{reason}"}',
   },
   proof: "contract",
   notes: [

@@ -1,14 +1,12 @@
-import { toolsOf } from "./tools.ts";
+import { hotParts } from "./tools.ts";
 import type { HarnessDescriptor } from "./types.ts";
 
 /** Codex CLI. Key order in the templates is an on-disk contract. */
 export const codex: HarnessDescriptor = {
-  label: "codex",
+  ...hotParts("codex"),
   title: "Codex CLI",
   program: "codex",
-  skillsDir: ".agents/skills",
   configDirs: [".agents", ".codex"],
-  tools: toolsOf("codex"),
   guard: {
     engine: "json-hooks",
     hooksFile: ".codex/hooks.json",
@@ -29,7 +27,6 @@ export const codex: HarnessDescriptor = {
           '{"matcher":"{matcher}","hooks":[{"type":"command","command":"{command}","timeout":30,"statusMessage":"Checking eval write boundary"}]}',
       },
     ],
-    verdictTemplate: '{"decision":"block","reason":"{reason}"}',
   },
   proof: "real program",
   notes: [

@@ -1,14 +1,12 @@
-import { toolsOf } from "./tools.ts";
+import { hotParts } from "./tools.ts";
 import type { HarnessDescriptor } from "./types.ts";
 
 /** Copilot CLI: a hook file of our own below `.github/hooks`. */
 export const copilot: HarnessDescriptor = {
-  label: "copilot",
+  ...hotParts("copilot"),
   title: "Copilot CLI",
   program: "copilot",
-  skillsDir: ".github/skills",
   configDirs: [".github"],
-  tools: toolsOf("copilot"),
   guard: {
     engine: "json-hooks",
     hooksFile: ".github/hooks/bulkhead-guard.json",
@@ -22,8 +20,6 @@ export const copilot: HarnessDescriptor = {
         hookEntry: '{"type":"command","bash":"{command}","timeoutSec":30}',
       },
     ],
-    verdictTemplate:
-      '{"permissionDecision":"deny","permissionDecisionReason":"{reason}"}',
   },
   proof: "contract",
   notes: [

@@ -1,14 +1,12 @@
-import { toolsOf } from "./tools.ts";
+import { hotParts } from "./tools.ts";
 import type { HarnessDescriptor } from "./types.ts";
 
 /** Gemini CLI: `hooks.BeforeTool` of the project's settings. */
 export const gemini: HarnessDescriptor = {
-  label: "gemini",
+  ...hotParts("gemini"),
   title: "Gemini CLI",
   program: "gemini",
-  skillsDir: ".gemini/skills",
   configDirs: [".gemini"],
-  tools: toolsOf("gemini"),
   guard: {
     engine: "json-hooks",
     hooksFile: ".gemini/settings.json",
@@ -22,7 +20,6 @@ export const gemini: HarnessDescriptor = {
           '{"matcher":"{matcher}","hooks":[{"name":"bulkhead-guard","type":"command","command":"{command}","timeout":30000}]}',
       },
     ],
-    verdictTemplate: '{"decision":"deny","reason":"{reason}"}',
   },
   proof: "contract",
   notes: [

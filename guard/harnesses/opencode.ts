@@ -1,4 +1,4 @@
-import { toolsOf } from "./tools.ts";
+import { hotParts } from "./tools.ts";
 import type { HarnessDescriptor } from "./types.ts";
 
 /** The plugin file as the first release staged it, byte for byte. */
@@ -100,18 +100,15 @@ export const BulkheadGuard = async ({ directory } = {}) => {
 
 /** OpenCode. */
 export const opencode: HarnessDescriptor = {
-  label: "opencode",
+  ...hotParts("opencode"),
   title: "OpenCode",
   program: "opencode",
-  skillsDir: ".opencode/skills",
   configDirs: [".opencode"],
-  tools: toolsOf("opencode"),
   guard: {
     engine: "opencode-plugin",
     pluginFile: ".opencode/plugins/slow-powers-eval-guard.js",
     plugin: PLUGIN,
     compatPlugin: COMPAT_PLUGIN,
-    verdictTemplate: '{"decision":"block","reason":"{reason}"}',
   },
   proof: "real program",
   notes: [

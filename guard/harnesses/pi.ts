@@ -1,4 +1,4 @@
-import { toolsOf } from "./tools.ts";
+import { hotParts } from "./tools.ts";
 import type { HarnessDescriptor } from "./types.ts";
 
 /** The extension: a handler that throws blocks too, so a broken hook fails closed in pi. */
@@ -45,17 +45,14 @@ export default function (pi) {
 
 /** pi. */
 export const pi: HarnessDescriptor = {
-  label: "pi",
+  ...hotParts("pi"),
   title: "pi",
   program: "pi",
-  skillsDir: ".pi/skills",
   configDirs: [".pi"],
-  tools: toolsOf("pi"),
   guard: {
     engine: "opencode-plugin",
     pluginFile: ".pi/extensions/bulkhead-guard.js",
     plugin: PLUGIN,
-    verdictTemplate: '{"decision":"block","reason":"{reason}"}',
   },
   proof: "contract",
   notes: [

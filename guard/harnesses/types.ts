@@ -5,6 +5,8 @@
  * @module
  */
 
+import type { HarnessSpeech } from "./speech.ts";
+
 /** Tool names of one harness, by what the tools do. */
 export interface ToolNames {
   /** Tools that write the file they name. */
@@ -45,10 +47,6 @@ export interface JsonHooksGuard {
   readonly switches?: string;
   /** Ways to write the entry, the newest first. */
   readonly forms: readonly HookForm[];
-  /** JSON text of the deny verdict, with `{reason}`. */
-  readonly verdictTemplate: string;
-  /** What to print when a call is allowed; nothing when absent. */
-  readonly allowOutput?: string;
 }
 
 /** A guard that is one file of the harness's plugin directory. */
@@ -61,8 +59,6 @@ export interface PluginFileGuard {
   readonly plugin: string;
   /** The pinned old text, where there is one. */
   readonly compatPlugin?: string;
-  /** JSON text of the deny verdict, with `{reason}`. */
-  readonly verdictTemplate: string;
 }
 
 /** How a harness is guarded. */
@@ -76,8 +72,8 @@ export interface HarnessDescriptor {
   readonly title: string;
   /** The program that is looked for on `PATH`. */
   readonly program: string;
-  /** Directory of skills, relative to the root: marker and manifest lie there. */
-  readonly skillsDir?: string;
+  /** What the hook process says, and where its marker lies; every guarded harness has one. */
+  readonly speech?: HarnessSpeech;
   /** Directories that hold the harness's configuration in a workspace. */
   readonly configDirs: readonly string[];
   /** Tool names. */
