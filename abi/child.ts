@@ -19,6 +19,17 @@ import { cString, decodeText, encodeText, libc } from "./memory.ts";
 import { FrameConnection, type Head, PROTOCOL, unpackTexts } from "./rpc.ts";
 import type { ActionAnswer } from "./action_worker.ts";
 
+/**
+ * The permission flags of the child; `{socket}` stands for the socket's path. Native code needs none of them: they are
+ * for the few lines of TypeScript that hold it.
+ */
+export const CHILD_FLAGS: readonly string[] = [
+  "--allow-ffi",
+  "--allow-read={socket}",
+  "--allow-write={socket}",
+  "--allow-net=unix:{socket}",
+];
+
 /** Updates that may wait for a slow host, per call. */
 const MAX_WAITING_UPDATES = 256;
 /** Bytes on their way to the host beyond which updates wait. */

@@ -13,13 +13,16 @@ import {
   startProcess,
 } from "@bulkhead/sandbox";
 import type { ActionAnswer } from "./action_worker.ts";
-import {
-  type DispatchOutcome,
-  type EngineLimits,
-  type EngineStats,
-  type InvokeKind,
-  type InvokeOutcome,
+import type {
+  DispatchOutcome,
+  EngineLimits,
+  EngineStats,
+  InvokeKind,
+  InvokeOutcome,
 } from "./engine.ts";
+// Imported for its flags; it also has the child's own code in the cache before a confined child, which may not write
+// there, looks for it.
+import { CHILD_FLAGS } from "./child.ts";
 import { AbiError, type AbiErrorCode } from "./errors.ts";
 import { isObject } from "./json.ts";
 import { SESSION_ID_ENV, SUBAGENT_PARENT_ENV } from "./layout.ts";
@@ -30,17 +33,6 @@ import type { PluginPort, PortCall, PortEvent } from "./port.ts";
 import type { LibraryReport } from "./preflight.ts";
 import { emptyRegistration, type Registration } from "./registration.ts";
 import { FrameConnection, type Head, packTexts, PROTOCOL } from "./rpc.ts";
-
-/**
- * The permission flags of the child; `{socket}` stands for the socket's path. Native code needs none of them: they are
- * for the few lines of TypeScript that hold it.
- */
-export const CHILD_FLAGS: readonly string[] = [
-  "--allow-ffi",
-  "--allow-read={socket}",
-  "--allow-write={socket}",
-  "--allow-net=unix:{socket}",
-];
 
 /** How a child is started. */
 export interface ChildOptions {

