@@ -1,85 +1,384 @@
+// deno-lint-ignore-file camelcase -- field names are the files' own
 /**
- * What a worker leaves on the disk: claim, state, registry row, events.
+ * What a worker leaves on the disk: its lock, its claim, its state, its row in the registry, its events.
  *
  * @module
  */
 
-import { ensurePrivateDir, writeFileAtomic } from "@bulkhead/sandbox";
 import type { AgentEnd } from "./agents/driver.ts";
+import { AgentStartError } from "./agents/start_error.ts";
 import type { Session } from "./session.ts";
+import { acquireClaim, readClaim, releaseClaim } from "./store/claims.ts";
+import { appendEvent, fitEventData } from "./store/events.ts";
+import {
+  checkSocketPath,
+  ensureHome,
+  type HeldLock,
+  lockWorker,
+  workerFiles,
+  workerHome,
+} from "./store/home.ts";
+import { processStart } from "./store/processes.ts";
+import { findRow, updateRegistry } from "./store/registry.ts";
+import {
+  readState,
+  updateState,
+  type WorkerState,
+  type WorkerStateChange,
+} from "./store/state.ts";
+import { endSurvivor } from "./survivor.ts";
 import type { EndReason, WorkerOptions } from "./worker.ts";
 
 /** The claim on a session: one without the other is useless. */
 export interface SessionClaim {
   /** The session's id. */
   readonly sessionUuid: string;
-  /** Who holds it. */
+  /** Who holds it, such as `stream:<short id>`. */
   readonly holder: string;
 }
+
+/** A death this soon after the start, without a finished turn, counts as one in a row. */
+const EARLY_DEATH_MS = 10_000;
+
+/** So many early deaths in a row, and the session is not started again for a while. */
+const MAX_DEATHS = 5;
+
+/** How long that while is. */
+const BRAKE_MS = 600_000;
 
 /** The record of one worker. */
 export class WorkerRecord {
   /** Where the worker's socket is. */
   readonly socketPath: string;
   readonly #options: WorkerOptions;
-  readonly #dir: string;
+  readonly #home: ReturnType<typeof workerHome>;
+  readonly #source: string;
+  #lock: HeldLock | undefined;
+  #claimed = false;
+  #deaths = 0;
+  #startedAt = performance.now();
+  #events: Promise<void> = Promise.resolve();
 
   /**
    * Makes the record of a worker; nothing is written.
    *
    * @param options The worker
+   * @throws {RangeError} when the name is no plain name or the socket's path would be too long
    */
   constructor(options: WorkerOptions) {
     this.#options = options;
-    this.#dir = `${options.home}/${options.shortId}`;
-    this.socketPath = `${this.#dir}/worker.sock`;
+    this.#home = workerHome(options.home);
+    this.#source = `stream-worker:${options.shortId}`;
+    this.socketPath = workerFiles(this.#home, options.shortId).socket;
+    checkSocketPath(this.socketPath);
   }
 
-  /** Makes the place, claims the session and ends what a killed worker has left. */
+  /**
+   * Takes the name and the claim, and ends what a killed worker has left, so that the session has one writer.
+   *
+   * @throws {Deno.errors.Busy} when the name or the session belongs to a live worker, or the brake is on
+   */
   async prepare(): Promise<void> {
-    await ensurePrivateDir(this.#options.home);
-    await ensurePrivateDir(this.#dir);
+    const { shortId } = this.#options;
+    await ensureHome(this.#home);
+    this.#lock = await lockWorker(this.#home, shortId);
+    if (this.#lock === undefined) {
+      throw new Deno.errors.Busy(
+        `Cannot start the worker "${shortId}": one of that name runs in "${this.#home.root}"; stop it first`,
+      );
+    }
+    try {
+      await this.#claim();
+      const before = await this.#before();
+      if (before !== undefined) {
+        await endSurvivor(
+          before.child_pid,
+          before.child_start,
+          (line) => this.#options.log?.(line),
+        );
+        await this.#brake(before);
+      }
+    } catch (error) {
+      await this.release();
+      throw error;
+    }
   }
 
-  /** The agent did not come up. */
-  async startFailed(_error: unknown): Promise<void> {}
+  /**
+   * The agent did not come up.
+   *
+   * @param error Why
+   */
+  async startFailed(error: unknown): Promise<void> {
+    // A program that is not there is no session that keeps dying.
+    if (!(error instanceof AgentStartError)) return;
+    await this.#change(this.#death(error.end.stderrTail || error.message));
+  }
 
-  /** The agent is up. */
+  /**
+   * The agent is up.
+   *
+   * @param session The session
+   */
   async live(session: Session): Promise<void> {
-    await this.#state("live", true, session);
+    this.#startedAt = performance.now();
+    const child = session.driver.status().pid;
+    const start = child === null ? undefined : await processStart(child);
+    const own = await processStart(Deno.pid);
+    const now = new Date().toISOString();
+    await updateState(this.#home, this.#options.shortId, {
+      status: "live",
+      ready: true,
+      restart_count: this.#deaths,
+      worker_pid: Deno.pid,
+      worker_start: own?.ticks ?? null,
+      child_pid: child,
+      child_start: start?.ticks ?? null,
+      agent: session.driver.name,
+      session_id: session.sessionId ?? null,
+      cwd: this.#options.cwd,
+      gate: session.gate?.kind ?? "none",
+      started_at: now,
+      ended_at: null,
+      end_reason: null,
+      exit_code: null,
+      stderr_tail: null,
+    });
+    if (this.#options.name !== undefined) {
+      await this.#register(this.#options.name, session, own?.ticks, now);
+    }
+    this.event("agent_started", {
+      short_id: this.#options.shortId,
+      lane: "stream",
+      agent: session.driver.name,
+      gate: session.gate?.kind ?? "none",
+    });
   }
 
-  /** The agent has ended. */
+  /**
+   * The agent has ended: event, row, state, in this order. What cannot be written is logged.
+   *
+   * @param reason Why the worker ends
+   * @param end How the agent ended
+   * @param session The session
+   */
   async ended(
     reason: EndReason,
-    _end: AgentEnd,
+    end: AgentEnd,
     session: Session,
   ): Promise<void> {
-    await this.#state(
-      reason === "child_exited" ? "orphaned" : "exited",
-      false,
-      session,
+    const { shortId } = this.#options;
+    const data = {
+      short_id: shortId,
+      lane: "stream",
+      reason,
+      exit_code: end.code,
+      stderr_tail: end.stderrTail,
+    };
+    this.event("agent_exited", fitEventData(data, "stderr_tail"));
+    await this.#events;
+    await this.#attempt("update the registry", () => this.#endRow(reason));
+    const early = reason === "child_exited" && session.turns.finished === 0 &&
+      performance.now() - this.#startedAt < EARLY_DEATH_MS;
+    await this.#change({
+      ...(early ? this.#death(end.stderrTail) : { restart_count: 0 }),
+      status: reason === "child_exited" ? "orphaned" : "exited",
+      ready: false,
+      ended_at: new Date().toISOString(),
+      end_reason: reason,
+      exit_code: end.code,
+      stderr_tail: end.stderrTail === "" ? null : end.stderrTail,
+      session_id: session.sessionId ?? null,
+      cost_usd: session.turns.totalCostUsd,
+      child_pid: null,
+      child_start: null,
+    });
+  }
+
+  /**
+   * Appends an event; events keep their order.
+   *
+   * @param type What happened
+   * @param data Its facts
+   */
+  event(type: string, data: Record<string, unknown>): void {
+    const { shortId } = this.#options;
+    this.#events = this.#events.then(() =>
+      this.#attempt(
+        "record an event",
+        () =>
+          appendEvent(this.#home, {
+            type,
+            source: this.#source,
+            data: { short_id: shortId, ...data },
+          }),
+      )
     );
   }
 
-  /** Appends an event. */
-  event(_type: string, _data: Record<string, unknown>): void {}
+  /** Lets the claim and the name go, if they are still ours. */
+  async release(): Promise<void> {
+    await this.#events;
+    const { claim } = this.#options;
+    if (claim !== undefined && this.#claimed) {
+      this.#claimed = false;
+      await this.#attempt("release the claim", async () => {
+        await releaseClaim(`session:${claim.sessionUuid}`, claim.holder, {
+          pid: Deno.pid,
+        });
+      });
+    }
+    this.#lock?.release();
+    this.#lock = undefined;
+  }
 
-  /** Lets the claim go if it is still ours. */
-  async releaseClaim(): Promise<void> {}
+  /** A claim store that cannot be used stops nobody; a live writer does. */
+  async #claim(): Promise<void> {
+    const { claim } = this.#options;
+    if (
+      claim === undefined || claim.sessionUuid === "" || claim.holder === ""
+    ) return;
+    const key = `session:${claim.sessionUuid}`;
+    // Whoever started us may hold the claim for us; another worker of the same holder may not.
+    const found = await readClaim(key).catch(() => undefined);
+    const forUs = found !== undefined && found.metadata?.writer !== "worker"
+      ? [found.pid]
+      : [];
+    const outcome = await acquireClaim(key, claim.holder, {
+      pid: Deno.pid,
+      exclusive: true,
+      handoverFrom: forUs,
+      metadata: { writer: "worker" },
+    });
+    if (outcome.kind === "held") {
+      throw new Deno.errors.Busy(
+        `Cannot claim the session "${claim.sessionUuid}": "${outcome.claim.holder}" (pid ${outcome.claim.pid}) writes it; stop that first`,
+      );
+    }
+    if (outcome.kind === "error") {
+      this.#options.log?.(
+        `Cannot claim the session, going on: ${outcome.message}`,
+      );
+    } else this.#claimed = true;
+  }
 
-  async #state(
-    status: string,
-    ready: boolean,
-    _session: Session,
+  async #before(): Promise<WorkerState | undefined> {
+    try {
+      return await readState(this.#home, this.#options.shortId);
+    } catch (error) {
+      this.#options.log?.(
+        error instanceof Error ? error.message : String(error),
+      );
+      return undefined;
+    }
+  }
+
+  /** A session that dies at once each time is not started for ever: the wait doubles, then it is refused for a while. */
+  async #brake(before: WorkerState): Promise<void> {
+    const last = before.last_restart_at === null
+      ? NaN
+      : Date.parse(before.last_restart_at);
+    const since = Date.now() - last;
+    // A clock that was set back reads as long ago.
+    const recent = since >= 0 && since < BRAKE_MS;
+    if (!recent || before.restart_count <= 0 || this.#options.force === true) {
+      return;
+    }
+    this.#deaths = before.restart_count;
+    if (this.#deaths >= MAX_DEATHS) {
+      await this.#change({ status: "permanent_dead", ready: false });
+      const last = String(before.last_error ?? "").trim().split("\n").at(-1) ??
+        "";
+      throw new Deno.errors.Busy(
+        `Cannot start the worker "${this.#options.shortId}": its agent died at once ${this.#deaths} times in a row` +
+          `${
+            last === "" ? "" : `, last with "${last}"`
+          }; start it with --force or after ten minutes`,
+      );
+    }
+    if (this.#deaths < 2) return;
+    const wait = 500 * 2 ** (this.#deaths - 1) - since;
+    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
+  }
+
+  #death(why: string): WorkerStateChange {
+    this.#deaths++;
+    return {
+      status: "failed",
+      ready: false,
+      restart_count: this.#deaths,
+      last_restart_at: new Date().toISOString(),
+      last_error: why,
+    };
+  }
+
+  async #register(
+    name: string,
+    session: Session,
+    ticks: number | undefined,
+    now: string,
   ): Promise<void> {
-    await writeFileAtomic(
-      `${this.#dir}/state.json`,
-      JSON.stringify(
-        { schema_version: 1, short_id: this.#options.shortId, status, ready },
-        null,
-        2,
-      ),
-    );
+    const { shortId, cwd } = this.#options;
+    await this.#attempt("write the registry", async () => {
+      await updateRegistry(this.#home, (rows) => {
+        const old = rows.findIndex((row) =>
+          row.short_id === shortId || row.name === name
+        );
+        if (old >= 0) rows.splice(old, 1);
+        rows.push({
+          name,
+          cwd,
+          status: "live",
+          created_at: now,
+          short_id: shortId,
+          project_root: cwd,
+          harness: session.driver.name,
+          ...(session.sessionId === undefined
+            ? {}
+            : { harness_session_id: session.sessionId }),
+          ...(this.#options.model === undefined
+            ? {}
+            : { model: this.#options.model }),
+          host_mode: "interactive",
+          pid: Deno.pid,
+          ...(ticks === undefined ? {} : { pid_start_time: ticks }),
+          log_path: workerFiles(this.#home, shortId).timeline,
+          origin: "spawn",
+        });
+      });
+    });
+  }
+
+  async #endRow(reason: EndReason): Promise<void> {
+    const { shortId } = this.#options;
+    await updateRegistry(this.#home, (rows) => {
+      if (reason === "idle-release") {
+        const kept = rows.filter((row) => row.short_id !== shortId);
+        rows.splice(0, rows.length, ...kept);
+        return;
+      }
+      const row = findRow(rows, shortId);
+      if (row === undefined) return;
+      row.status = reason === "shutdown" ? "exited" : "orphaned";
+      row.exited_at = new Date().toISOString();
+    });
+  }
+
+  async #change(change: WorkerStateChange): Promise<void> {
+    await this.#attempt("write the state", async () => {
+      await updateState(this.#home, this.#options.shortId, change);
+    });
+  }
+
+  async #attempt(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#options.log?.(
+        `Cannot ${what}: ${
+          error instanceof Error ? error.message : String(error)
+        }`,
+      );
+    }
   }
 }

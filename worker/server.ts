@@ -348,9 +348,7 @@ class Client {
   }
 
   subscribe(params: JsonObject): string {
-    this.#cursor = params.cursor === undefined
-      ? this.#session.log.end
-      : cursorOf(params.cursor);
+    this.#cursor = cursorOf(params.cursor);
     this.#raw = params.raw === true;
     if (params.answers === true) this.answers();
     this.#stateDue = this.#asksDue = true;
@@ -379,6 +377,7 @@ class Client {
   }
 
   async farewell(reason: string): Promise<void> {
+    await Promise.allSettled(this.#underWay);
     if (this.#cursor === undefined) return;
     this.#stateDue = true;
     this.#pump();

@@ -5,24 +5,7 @@
  */
 
 import { namedPermissions } from "@bulkhead/sandbox";
-
-/** The longest path a unix socket can have, in bytes. */
-export const MAX_SOCKET_PATH: number = Deno.build.os === "darwin" ? 103 : 107;
-
-/**
- * Refuses a path that the kernel cannot bind.
- *
- * @param path The path
- * @throws {RangeError} when it is too long; the message names path and limit
- */
-export function checkSocketPath(path: string): void {
-  const length = new TextEncoder().encode(path).length;
-  if (length > MAX_SOCKET_PATH) {
-    throw new RangeError(
-      `Cannot bind the socket "${path}": its path has ${length} bytes, the limit is ${MAX_SOCKET_PATH}; use a shorter home`,
-    );
-  }
-}
+import { checkSocketPath } from "./store/home.ts";
 
 /** A bound socket with its place on the disk. */
 export class OwnedSocket {

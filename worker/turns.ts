@@ -87,6 +87,7 @@ export class TurnLedger {
   #denied: DeniedCall[] = [];
   #replyText = "";
   #cost = 0;
+  #finished = 0;
   #told: string | undefined;
 
   /**
@@ -103,6 +104,11 @@ export class TurnLedger {
   /** How many turns are written and not finished. */
   get pending(): number {
     return this.#open.size;
+  }
+
+  /** How many turns of ours have come to an end by a result. */
+  get finished(): number {
+    return this.#finished;
   }
 
   /** How many turns wait for the agent to take them up. */
@@ -252,6 +258,7 @@ export class TurnLedger {
     const delivered = [...this.#open.values()].filter((turn) =>
       turn.phase === "delivered"
     );
+    if (frame.num_turns !== 0) this.#finished++;
     const oldest = this.#replays || this.#replaySeen
       ? undefined
       : this.#oldest();

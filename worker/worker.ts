@@ -27,7 +27,7 @@ import {
   type SentTurn,
   Session,
 } from "./session.ts";
-import { checkSocketPath, OwnedSocket } from "./socket.ts";
+import { OwnedSocket } from "./socket.ts";
 import type { SessionState } from "./turn_state.ts";
 import type { TurnOutcome } from "./turns.ts";
 
@@ -88,6 +88,8 @@ export interface WorkerOptions
    * @default {600000}
    */
   readonly stallMs?: number;
+  /** Write a row with this name into the home's registry. */
+  readonly name?: string;
   /** The claim that makes this worker the only writer of its session. */
   readonly claim?: SessionClaim;
   /** Bounds of the kept frames. */
@@ -320,7 +322,7 @@ export class Worker implements AsyncDisposable {
     await this.#record.ended(reason, { ...end, by: agent.by }, this.session);
     await this.#socket.remove();
     await this.#server.close(reason);
-    await this.#record.releaseClaim();
+    await this.#record.release();
     this.#resolveEnded({ reason, agent });
   }
 
@@ -355,7 +357,6 @@ export class Worker implements AsyncDisposable {
  */
 export async function runWorker(options: WorkerOptions): Promise<Worker> {
   const record = new WorkerRecord(options);
-  checkSocketPath(record.socketPath);
   await record.prepare();
   try {
     const session = new Session({
@@ -382,7 +383,7 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
       throw error;
     }
   } catch (error) {
-    await record.releaseClaim();
+    await record.release();
     throw error;
   }
 }

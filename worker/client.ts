@@ -1,0 +1,648 @@
+/**
+ * A worker from another process: typed calls and an async iterator of what happens.
+ *
+ * @module
+ */
+
+import { namedPermissions } from "@bulkhead/sandbox";
+import type { AskAnswer, Gate, TurnImage } from "./agents/driver.ts";
+import type { OpenAsk } from "./asks.ts";
+import { type Frame, isJsonObject, type JsonObject } from "./frame.ts";
+import {
+  encodeMessage,
+  MessageReader,
+  RpcError,
+  type RpcErrorCode,
+} from "./rpc.ts";
+import type { SessionState } from "./turn_state.ts";
+import type { DeniedCall, TurnOutcome } from "./turns.ts";
+
+/** A frame as a client gets it; with `raw` the agent's own line is in it. */
+export type ClientFrame = Frame & {
+  /** The agent's own line, when it was asked for. */
+  raw?: string;
+};
+
+/** The answer of {@linkcode WorkerClient.readFrames}. */
+export interface FramesAnswer {
+  /** The frames. */
+  frames: ClientFrame[];
+  /** The cursor to go on with. */
+  next: number;
+  /** True when frames before the first one were lost. */
+  gap: boolean;
+  /** Whether the agent's process lives. */
+  childAlive: boolean;
+  /** True when there is more behind `next` already. */
+  more: boolean;
+}
+
+/** The answer of {@linkcode WorkerClient.status}. */
+export interface SessionStatus {
+  /** The agent's process. */
+  childPid: number | null;
+  /** Whether it lives. */
+  childAlive: boolean;
+  /** Its exit code, once it has ended by itself. */
+  exitCode: number | null;
+  /** True when the agent has shown that it is up. */
+  childReady: boolean;
+  /** What the session does. */
+  state: SessionState;
+  /** How many questions wait for a person. */
+  openAsks: number;
+  /** How many background tasks run. */
+  openTasks: number;
+  /** How many turns are written and not finished. */
+  pendingTurns: number;
+  /** The running total of the agent's cost figures, in dollars. */
+  costUsd: number;
+  /** True when a running turn has been silent for too long. */
+  stalled: boolean;
+  /** The agent's name. */
+  agent: string;
+  /** The session's id. */
+  sessionId: string | null;
+  /** The model. */
+  model: string | null;
+  /** The permission mode. */
+  permissionMode: string | null;
+  /** The gate. */
+  gate: Gate | null;
+  /** The number the next frame will get. */
+  next: number;
+  /** How long the agent has been silent. */
+  silentMs: number;
+  /** How many clients are connected. */
+  clients: number;
+}
+
+/** The answer of {@linkcode WorkerClient.writeTurn}. */
+export interface WrittenTurn {
+  /** How many bytes were queued. */
+  written: number;
+  /** The id of the turn, when the worker told it. */
+  turn: string | undefined;
+  /** True when the id was sent before and nothing was written. */
+  repeated: boolean;
+}
+
+/** How a turn stands: its outcome once it is done. */
+export type TurnStatus =
+  | { phase: "written" | "delivered" }
+  | ({ phase: "done" } & Omit<TurnOutcome, "turns" | "selfStarted">);
+
+/** What a watcher gets. */
+export type WatchEvent =
+  | {
+    type: "frames";
+    from: number;
+    frames: ClientFrame[];
+    next: number;
+    gap: boolean;
+  }
+  | {
+    type: "state";
+    state: SessionState;
+    childAlive: boolean;
+    openAsks: number;
+    openTasks: number;
+    pendingTurns: number;
+    costUsd: number;
+    stalled: boolean;
+  }
+  | { type: "asks"; asks: OpenAsk[] }
+  | { type: "end"; reason: string };
+
+/** Options of {@linkcode WorkerClient.watch}. */
+export interface WatchOptions {
+  /**
+   * The first wanted frame.
+   *
+   * @default {0}
+   */
+  cursor?: number;
+  /** Give each frame the agent's own line. */
+  raw?: boolean;
+  /** Say that this client answers questions. */
+  answers?: boolean;
+}
+
+interface Pending {
+  resolve(result: unknown): void;
+  reject(error: Error): void;
+}
+
+/**
+ * Connects to a worker.
+ *
+ * Needs read and write of the socket and `--allow-net=unix:` of its path.
+ *
+ * @param socketPath The worker's socket, `<home>/<shortId>/worker.sock`
+ * @returns The client; close it or use `using`
+ * @throws {Deno.errors.NotFound} when there is no socket
+ * @throws {Deno.errors.ConnectionRefused} when nobody listens any more
+ */
+export async function connect(socketPath: string): Promise<WorkerClient> {
+  const connection = await namedPermissions(
+    `Connecting to the worker "${socketPath}"`,
+    () => Deno.connect({ transport: "unix", path: socketPath }),
+  );
+  return new WorkerClient(socketPath, connection);
+}
+
+/** A connection to a worker. Made by {@linkcode connect}. */
+export class WorkerClient implements Disposable {
+  /** Where the worker's socket is. */
+  readonly socketPath: string;
+  readonly #connection: Deno.UnixConn;
+  readonly #reader: MessageReader;
+  readonly #pending = new Map<string, Pending>();
+  #ids = 0;
+  #writing: Promise<void> = Promise.resolve();
+  #reading = false;
+  #closed = false;
+
+  /**
+   * Wraps a connection; use {@linkcode connect}.
+   *
+   * @param socketPath Where it leads
+   * @param connection The connection
+   */
+  constructor(socketPath: string, connection: Deno.UnixConn) {
+    this.socketPath = socketPath;
+    this.#connection = connection;
+    this.#reader = new MessageReader(connection);
+  }
+
+  /**
+   * Calls a method by its name on the wire.
+   *
+   * @param method The method
+   * @param params Its parameters
+   * @returns The result, unchecked
+   * @throws {RpcError} when the worker answers with an error
+   * @throws {Deno.errors.ConnectionReset} when the connection ends first
+   */
+  async call(method: string, params: JsonObject = {}): Promise<unknown> {
+    if (this.#closed) throw this.#gone();
+    const id = String(++this.#ids);
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#pending.set(id, { resolve, reject });
+    this.#write(
+      encodeMessage(
+        `{"id":${id},"method":${JSON.stringify(method)},"params":${
+          JSON.stringify(params)
+        }}`,
+      ),
+    )
+      .catch(() => this.#fail());
+    this.#pump();
+    return await promise;
+  }
+
+  /** Asks whether the worker is there. */
+  async ping(): Promise<void> {
+    await this.call("stream.ping");
+  }
+
+  /**
+   * How the worker stands.
+   *
+   * @returns The status
+   */
+  async status(): Promise<SessionStatus> {
+    const status = objectOf(await this.call("stream.status"), "stream.status");
+    return {
+      childPid: maybeNumber(status.child_pid),
+      childAlive: status.child_alive === true,
+      exitCode: maybeNumber(status.exit_code),
+      childReady: status.child_ready === true,
+      ...stateFields(status),
+      agent: textOf(status.agent),
+      sessionId: maybeText(status.session_id),
+      model: maybeText(status.model),
+      permissionMode: maybeText(status.permission_mode),
+      gate: gateOf(status.gate),
+      next: numberOf(status.next),
+      silentMs: numberOf(status.silent_ms),
+      clients: numberOf(status.clients),
+    };
+  }
+
+  /**
+   * Sends a turn.
+   *
+   * @param text The text
+   * @param options An id of the caller's, and pictures
+   * @returns What was written
+   */
+  async writeTurn(
+    text: string,
+    options: { uuid?: string; images?: TurnImage[] } = {},
+  ): Promise<WrittenTurn> {
+    const answer = objectOf(
+      await this.call("stream.write_turn", {
+        text,
+        ...(options.uuid === undefined ? {} : { uuid: options.uuid }),
+        ...(options.images === undefined ? {} : {
+          images: options.images.map((image) => ({
+            media_type: image.mediaType,
+            data: image.data,
+          })),
+        }),
+      }),
+      "stream.write_turn",
+    );
+    return {
+      written: numberOf(answer.written),
+      turn: maybeText(answer.turn) ?? undefined,
+      repeated: answer.repeated === true,
+    };
+  }
+
+  /**
+   * Waits for the end of a turn.
+   *
+   * @param turn The id of the turn
+   * @param waitMs How long to wait at most; without it the state of now is given
+   * @returns How it stands
+   */
+  async turn(turn: string, waitMs = 0): Promise<TurnStatus> {
+    const answer = objectOf(
+      await this.call("stream.turn", { turn, wait_ms: waitMs }),
+      "stream.turn",
+    );
+    if (answer.phase === "written" || answer.phase === "delivered") {
+      return { phase: answer.phase };
+    }
+    return {
+      phase: "done",
+      outcome: outcomeOf(answer.outcome),
+      text: maybeText(answer.text),
+      errors: Array.isArray(answer.errors)
+        ? answer.errors.filter((error) => typeof error === "string")
+        : [],
+      denied: Array.isArray(answer.denied)
+        ? answer.denied.filter(isJsonObject).map(deniedOf)
+        : [],
+      costUsd: maybeNumber(answer.cost_usd),
+      durationMs: maybeNumber(answer.duration_ms),
+    };
+  }
+
+  /**
+   * Reads the frames from a cursor on.
+   *
+   * @param cursor The first wanted frame
+   * @param options Wait for new frames, give lines
+   * @returns The frames
+   */
+  async readFrames(
+    cursor: number,
+    options: { waitMs?: number; raw?: boolean } = {},
+  ): Promise<FramesAnswer> {
+    const answer = objectOf(
+      await this.call("stream.read_frames", {
+        cursor,
+        ...(options.waitMs === undefined ? {} : { wait_ms: options.waitMs }),
+        ...(options.raw === undefined ? {} : { raw: options.raw }),
+      }),
+      "stream.read_frames",
+    );
+    return {
+      frames: framesOf(answer.frames),
+      next: numberOf(answer.next),
+      gap: answer.gap === true,
+      childAlive: answer.child_alive === true,
+      more: answer.more === true,
+    };
+  }
+
+  /**
+   * The open questions.
+   *
+   * @param options `answers`: say that this client answers them
+   * @returns The questions, oldest first
+   */
+  async asks(options: { answers?: boolean } = {}): Promise<OpenAsk[]> {
+    const answer = objectOf(
+      await this.call("stream.asks", { answers: options.answers === true }),
+      "stream.asks",
+    );
+    return asksOf(answer.asks);
+  }
+
+  /**
+   * Answers a question.
+   *
+   * @param id The question
+   * @param answer The answer
+   * @returns False when it is no longer open
+   */
+  async answerAsk(id: string, answer: AskAnswer): Promise<boolean> {
+    const result = objectOf(
+      await this.call("stream.answer_ask", {
+        id,
+        decision: answer.decision,
+        ...(answer.reason === undefined ? {} : { reason: answer.reason }),
+        ...(answer.updatedInput === undefined
+          ? {}
+          : { updated_input: answer.updatedInput }),
+        ...(answer.interrupt === true ? { interrupt: true } : {}),
+      }),
+      "stream.answer_ask",
+    );
+    return result.answered === true;
+  }
+
+  /** Stops the running turn. */
+  async interrupt(): Promise<void> {
+    await this.call("stream.interrupt");
+  }
+
+  /** Ends the worker; resolves once the agent is reaped. */
+  async shutdown(): Promise<void> {
+    await this.call("stream.shutdown");
+  }
+
+  /**
+   * Everything that happens from a cursor on, each frame exactly once and in order. It runs on a connection of its
+   * own: a watcher that is slow misses frames, is told so by `gap`, and holds up no call.
+   *
+   * @param options Where to begin
+   * @returns The events, to the end of the worker or of the loop
+   */
+  async *watch(
+    options: WatchOptions = {},
+  ): AsyncGenerator<WatchEvent, void, undefined> {
+    const connection = await Deno.connect({
+      transport: "unix",
+      path: this.socketPath,
+    });
+    try {
+      const params = {
+        cursor: options.cursor ?? 0,
+        raw: options.raw === true,
+        answers: options.answers === true,
+      };
+      await writeAll(
+        connection,
+        encodeMessage(
+          `{"id":1,"method":"stream.subscribe","params":${
+            JSON.stringify(params)
+          }}`,
+        ),
+      );
+      const reader = new MessageReader(connection);
+      for (
+        let body = await nextOrEnd(reader);
+        body !== null;
+        body = await nextOrEnd(reader)
+      ) {
+        const event = eventOf(parse(body));
+        if (event !== undefined) yield event;
+      }
+    } finally {
+      try {
+        connection.close();
+      } catch {
+        // Closed by the other side.
+      }
+    }
+  }
+
+  /** Closes the connection; the worker lives on. */
+  close(): void {
+    if (this.#closed) return;
+    this.#fail();
+  }
+
+  /** Same as {@linkcode close}. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #write(bytes: Uint8Array): Promise<void> {
+    this.#writing = this.#writing.then(() => writeAll(this.#connection, bytes));
+    return this.#writing;
+  }
+
+  /** Reads while a call is open, so that an idle client keeps nothing busy. */
+  async #pump(): Promise<void> {
+    if (this.#reading) return;
+    this.#reading = true;
+    try {
+      while (this.#pending.size > 0) {
+        const body = await this.#reader.next();
+        if (body === null) throw this.#gone();
+        this.#settle(parse(body));
+      }
+    } catch {
+      this.#fail();
+    } finally {
+      this.#reading = false;
+    }
+  }
+
+  #settle(value: unknown): void {
+    if (!isJsonObject(value)) return;
+    const pending = this.#pending.get(String(value.id));
+    if (pending === undefined) return;
+    this.#pending.delete(String(value.id));
+    if (isJsonObject(value.error)) {
+      pending.reject(
+        new RpcError(codeOf(value.error.code), textOf(value.error.message)),
+      );
+    } else pending.resolve(value.result);
+  }
+
+  #fail(): void {
+    this.#closed = true;
+    for (const pending of this.#pending.values()) pending.reject(this.#gone());
+    this.#pending.clear();
+    try {
+      this.#connection.close();
+    } catch {
+      // Closed by the other side.
+    }
+  }
+
+  #gone(): Error {
+    return new Deno.errors.ConnectionReset(
+      `Cannot talk to the worker "${this.socketPath}": the connection has ended`,
+    );
+  }
+}
+
+async function writeAll(
+  connection: Deno.UnixConn,
+  bytes: Uint8Array,
+): Promise<void> {
+  let at = 0;
+  while (at < bytes.length) at += await connection.write(bytes.subarray(at));
+}
+
+async function nextOrEnd(reader: MessageReader): Promise<Uint8Array | null> {
+  try {
+    return await reader.next();
+  } catch {
+    return null;
+  }
+}
+
+function parse(body: Uint8Array): unknown {
+  const value: unknown = JSON.parse(new TextDecoder().decode(body));
+  return value;
+}
+
+function eventOf(value: unknown): WatchEvent | undefined {
+  if (!isJsonObject(value)) return undefined;
+  if (isJsonObject(value.error)) {
+    throw new RpcError(codeOf(value.error.code), textOf(value.error.message));
+  }
+  switch (value.event) {
+    case "frames":
+      return {
+        type: "frames",
+        from: numberOf(value.from),
+        frames: framesOf(value.frames),
+        next: numberOf(value.next),
+        gap: value.gap === true,
+      };
+    case "state":
+      return {
+        type: "state",
+        childAlive: value.child_alive === true,
+        ...stateFields(value),
+      };
+    case "asks":
+      return { type: "asks", asks: asksOf(value.asks) };
+    case "end":
+      return { type: "end", reason: textOf(value.reason) };
+    default:
+      return undefined;
+  }
+}
+
+function stateFields(
+  value: JsonObject,
+): Pick<
+  SessionStatus,
+  "state" | "openAsks" | "openTasks" | "pendingTurns" | "costUsd" | "stalled"
+> {
+  const state = value.state;
+  return {
+    state:
+      state === "running" || state === "requires_action" || state === "idle"
+        ? state
+        : "dead",
+    openAsks: numberOf(value.open_asks),
+    openTasks: numberOf(value.open_tasks),
+    pendingTurns: numberOf(value.pending_turns),
+    costUsd: numberOf(value.cost_usd),
+    stalled: value.stalled === true,
+  };
+}
+
+/** The worker's frames are taken as they are: their kind is looked at, their fields are the worker's word. */
+function framesOf(value: unknown): ClientFrame[] {
+  return Array.isArray(value) ? value.filter(isClientFrame) : [];
+}
+
+function isClientFrame(value: unknown): value is ClientFrame {
+  return isJsonObject(value) && typeof value.kind === "string";
+}
+
+function asksOf(value: unknown): OpenAsk[] {
+  return Array.isArray(value) ? value.filter(isOpenAsk) : [];
+}
+
+function isOpenAsk(value: unknown): value is OpenAsk {
+  return isJsonObject(value) && typeof value.id === "string" &&
+    typeof value.tool_name === "string";
+}
+
+function deniedOf(value: JsonObject): DeniedCall {
+  return {
+    tool: textOf(value.tool),
+    ...(typeof value.toolUseId === "string"
+      ? { toolUseId: value.toolUseId }
+      : {}),
+    ...(typeof value.reason === "string" ? { reason: value.reason } : {}),
+  };
+}
+
+function outcomeOf(value: unknown): TurnOutcome["outcome"] {
+  switch (value) {
+    case "completed":
+    case "aborted":
+    case "max_turns":
+    case "lost":
+    case "duplicate":
+      return value;
+    default:
+      return "error";
+  }
+}
+
+function gateOf(value: unknown): Gate | null {
+  if (!isJsonObject(value)) return null;
+  const kind = value.kind === "callback" || value.kind === "hook" ||
+      value.kind === "plugin"
+    ? value.kind
+    : "none";
+  return {
+    kind,
+    verified: value.verified === true,
+    detail: textOf(value.detail),
+  };
+}
+
+const CODES: ReadonlySet<string> = new Set<RpcErrorCode>([
+  "malformed_frame",
+  "unknown_method",
+  "invalid_params",
+  "agent_not_found",
+  "agent_exists",
+  "invalid_status",
+  "busy",
+  "lock_timeout",
+  "spawn_failed",
+  "channel_unknown",
+  "internal",
+  "shutting_down",
+]);
+
+function codeOf(value: unknown): RpcErrorCode {
+  return isCode(value) ? value : "internal";
+}
+
+function isCode(value: unknown): value is RpcErrorCode {
+  return typeof value === "string" && CODES.has(value);
+}
+
+function objectOf(value: unknown, method: string): JsonObject {
+  if (!isJsonObject(value)) {
+    throw new TypeError(
+      `Cannot read the answer to "${method}": it is no object`,
+    );
+  }
+  return value;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function maybeText(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === "number" ? value : 0;
+}
+
+function maybeNumber(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}
