@@ -6,7 +6,7 @@
  * @module
  */
 
-import { readTextCapped } from "@bulkhead/sandbox";
+import { namedPermissions, readTextCapped } from "@bulkhead/sandbox";
 import { parse as parseHomeToml } from "@std/toml";
 import { parse as parseWorkspaceToml } from "smol-toml";
 import { isRecord, messageOf, printable, quote } from "./_text.ts";
@@ -164,6 +164,13 @@ export interface ConfigPlaces {
 export async function loadConfig(
   places: ConfigPlaces,
 ): Promise<ResolvedConfig> {
+  return await namedPermissions(
+    "Reading the configuration",
+    () => readConfig(places),
+  );
+}
+
+async function readConfig(places: ConfigPlaces): Promise<ResolvedConfig> {
   const { home, workspace } = places;
   const userHome = Deno.env.get("HOME");
   const layers: ConfigLayers = {
@@ -175,6 +182,7 @@ export async function loadConfig(
     const text = await readIfThere(userPath, USER_MAX_BYTES);
     if (text !== undefined) layers.user = text;
   } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
     throw new ConfigError(
       `Cannot read ${quote(userPath, 1000)}: ${messageOf(error)}`,
       { cause: error },
@@ -187,6 +195,7 @@ export async function loadConfig(
       const text = await readIfThere(projectPath, PROJECT_MAX_BYTES);
       if (text !== undefined) layers.project = text;
     } catch (error) {
+      if (error instanceof Deno.errors.NotCapable) throw error;
       notices.push(`${PROJECT_CONFIG_NAME} ignored: ${messageOf(error)}`);
     }
   }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { namedPermissions } from "@bulkhead/sandbox";
 import { contentHash, sha256 } from "./_content_hash.ts";
 import { compareText, quote } from "./_text.ts";
 import { type Entry, walk } from "./_walk.ts";
@@ -61,6 +62,10 @@ export interface PluginDigest {
  * ```
  */
 export async function digestPlugin(dir: string): Promise<PluginDigest> {
+  return await namedPermissions("Hashing a plugin", () => digest(dir));
+}
+
+async function digest(dir: string): Promise<PluginDigest> {
   const root = await Deno.realPath(dir);
   const started = Date.now();
   const entries = walk(root);

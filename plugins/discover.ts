@@ -4,6 +4,7 @@
  * @module
  */
 
+import { namedPermissions } from "@bulkhead/sandbox";
 import { compareText } from "./_text.ts";
 import { MANIFEST_NAME } from "./manifest.ts";
 
@@ -35,6 +36,10 @@ export interface DiscoveredPlugin {
 export async function discoverPlugins(
   dirs: readonly string[],
 ): Promise<DiscoveredPlugin[]> {
+  return await namedPermissions("Discovering plugins", () => discover(dirs));
+}
+
+async function discover(dirs: readonly string[]): Promise<DiscoveredPlugin[]> {
   const found = new Map<string, DiscoveredPlugin>();
   for (const parent of dirs) {
     for (const name of await subdirectories(parent)) {

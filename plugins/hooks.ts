@@ -177,6 +177,7 @@ async function runHook(
     });
     return readAnswer(result, hook.timeoutMs);
   } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
     return { failure: messageOf(error) };
   }
 }

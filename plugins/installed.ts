@@ -76,6 +76,10 @@ export async function installedPlugins(
  * @returns What was repaired, one line each.
  */
 export async function repairInstalls(places: InstallPlaces): Promise<string[]> {
+  return await namedPermissions("Repairing installs", () => repairAll(places));
+}
+
+async function repairAll(places: InstallPlaces): Promise<string[]> {
   const pluginsDir = places.pluginsDir ?? `${places.home}/plugins`;
   if (!await needsRepair(parentOf(pluginsDir))) return [];
   try {

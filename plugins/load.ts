@@ -4,6 +4,7 @@
  * @module
  */
 
+import { namedPermissions } from "@bulkhead/sandbox";
 import { assemble, type LoadedPlugin } from "./_assemble.ts";
 import { messageOf, printable, quote } from "./_text.ts";
 import type { PluginsConfig } from "./config.ts";
@@ -138,6 +139,10 @@ export const BLOCKED_NOTICE =
  * ```
  */
 export async function loadPlugins(options: LoadOptions): Promise<LoadOutcome> {
+  return await namedPermissions("Loading plugins", () => load(options));
+}
+
+async function load(options: LoadOptions): Promise<LoadOutcome> {
   const { config } = options;
   if (!config.enabled) return { status: "disabled" };
   const { trust } = config;
