@@ -453,3 +453,30 @@ Deno.test("parseScript() puts variables in and leaves unknown names alone", () =
   }, { vars: { a: "1" } });
   assertEquals(script.steps[0]?.text, "1 {{b}} {{constructor}}");
 });
+
+Deno.test("startScriptedModel() searches for a tool that is not listed yet, and then calls it", async () => {
+  await using model = await startScriptedModel({
+    steps: [{ calls: [{ do: "tool", name: "greet", input: {} }] }],
+  });
+  const tools = [{ type: "tool_search", execution: "client" }];
+  const ask = async (input: unknown) =>
+    (await (await post(model, "/responses", { input, tools })).json())
+      .output[0];
+  const search = await ask("go");
+  assertEquals([search.type, search.arguments.query], [
+    "tool_search_call",
+    "greet",
+  ]);
+  const output = {
+    type: "tool_search_output",
+    "call_id": search.call_id,
+    tools: WRITE_TOOLS.responses,
+  };
+  const call = await ask([{ role: "user", content: "go" }, output]);
+  assertEquals([call.type, call.namespace, call.name], [
+    "function_call",
+    "mcp__bulkhead",
+    "greet",
+  ]);
+  model.assertFinished();
+});

@@ -159,6 +159,33 @@ function find(
 }
 
 /**
+ * The search for the tools that a step calls and that are not on offer yet.
+ *
+ * @param calls of the step
+ * @param request whose tools count
+ * @param id of the search
+ * @returns the call of the search tool, or `undefined` when there is none or nothing to search
+ */
+export function searchFor(
+  calls: readonly ScriptCall[],
+  request: ModelRequest,
+  id: string,
+): AnswerCall | undefined {
+  const search = request.tools.find((tool) => tool.kind === "search");
+  const missing = calls.find((call) =>
+    call.do === "tool" && !find(call, request)
+  );
+  if (!search || !missing) return undefined;
+  const query = missing.name?.replaceAll("_", " ");
+  return {
+    id,
+    name: search.name,
+    kind: "search",
+    arguments: JSON.stringify({ query, limit: 8 }),
+  };
+}
+
+/**
  * Turns a call of the script into the call the agent gets.
  *
  * @param call of the script

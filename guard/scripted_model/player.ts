@@ -85,6 +85,14 @@ export class ScriptPlayer {
     return { conversation: track.name, index: track.played++, step };
   }
 
+  /** Gives a step back: the next request of its conversation gets it again. */
+  unplay(turn: Turn): void {
+    const track = this.#tracks.find((track) =>
+      track.name === turn.conversation
+    );
+    if (track && turn.index >= 0) track.played--;
+  }
+
   /** How many steps a conversation has played; `undefined` for an unknown name. */
   progress(conversation: string): number | undefined {
     return this.#tracks.find((track) => track.name === conversation)?.played;

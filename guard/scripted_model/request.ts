@@ -13,8 +13,8 @@ export interface OfferedTool {
   readonly name: string;
   /** Namespace it stands in (Responses only). */
   readonly namespace?: string;
-  /** `custom` tools take a text, all others an object. */
-  readonly kind: "function" | "custom";
+  /** `custom` tools take a text, `function` tools an object; `search` finds tools not listed yet. */
+  readonly kind: "function" | "custom" | "search";
   /** Names of the arguments, where the agent's schema lists them. */
   readonly parameters: readonly string[];
 }
@@ -56,7 +56,7 @@ export interface AnswerCall {
   /** Namespace of the tool. */
   readonly namespace?: string;
   /** `custom` tools take a text, all others JSON. */
-  readonly kind: "function" | "custom";
+  readonly kind: "function" | "custom" | "search";
   /** The arguments as text: JSON for functions. */
   readonly arguments: string;
 }

@@ -28,6 +28,8 @@ function* offeredTools(
   for (const tool of objectsOf(tools)) {
     if (tool.type === "namespace") {
       yield* offeredTools(tool.tools, textOf(tool.name));
+    } else if (tool.type === "tool_search") {
+      yield { name: "tool_search", kind: "search", parameters: ["query"] };
     } else if (tool.type === "function" || tool.type === "custom") {
       const schema = isObject(tool.parameters) ? tool.parameters : {};
       yield {
@@ -57,7 +59,9 @@ function read(body: unknown): ModelRequest {
   const results: ToolResult[] = [];
   if (typeof request.input === "string") userTexts.push(request.input);
   for (const item of objectsOf(request.input)) {
-    if (item.type === "additional_tools") {
+    if (
+      item.type === "additional_tools" || item.type === "tool_search_output"
+    ) {
       tools.push(...offeredTools(item.tools));
     } else if (
       item.type === "function_call_output" ||
@@ -105,6 +109,16 @@ function callItem(call: AnswerCall): JsonObject {
     ...(call.namespace === undefined ? {} : { namespace: call.namespace }),
     status: "completed",
   };
+  if (call.kind === "search") {
+    return {
+      type: "tool_search_call",
+      id: common.id,
+      "call_id": call.id,
+      status: "completed",
+      execution: "client",
+      arguments: JSON.parse(call.arguments),
+    };
+  }
   return call.kind === "custom"
     ? { type: "custom_tool_call", ...common, input: call.arguments }
     : { type: "function_call", ...common, arguments: call.arguments };

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { NoSuchToolError, resolveCall } from "./calls.ts";
+import { NoSuchToolError, resolveCall, searchFor } from "./calls.ts";
 import { chat } from "./chat.ts";
 import { countTokens, messages } from "./messages.ts";
 import { ScriptPlayer, type Turn } from "./player.ts";
@@ -84,6 +84,7 @@ export class ScriptedModel implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #requests: RecordedRequest[] = [];
   readonly #problems: string[] = [];
+  readonly #searched = new Set<string>();
   /** Which conversation each call belongs to. */
   readonly #issued = new Map<string, string>();
   readonly #gates = new Map<string, PromiseWithResolvers<void>>();
@@ -265,6 +266,17 @@ export class ScriptedModel implements AsyncDisposable {
     return await this.#answer(protocol, url, request.headers, body);
   }
 
+  /** Looks for a tool that the agent has not listed, once for each step. */
+  #search(turn: Turn, asked: ModelRequest, number: number): Answer | undefined {
+    const step = `${turn.conversation}/${turn.index}`;
+    if (this.#searched.has(step)) return undefined;
+    const answer = searchAnswer(turn, asked, number);
+    if (answer === undefined) return undefined;
+    this.#searched.add(step);
+    this.#player.unplay(turn);
+    return answer;
+  }
+
   async #answer(
     protocol: Protocol,
     url: URL,
@@ -300,7 +312,8 @@ export class ScriptedModel implements AsyncDisposable {
     if (step.error && !step.error.inStream) return errorAnswer(protocol, step);
     let answer: Answer;
     try {
-      answer = makeAnswer(turn, asked, number);
+      answer = this.#search(turn, asked, number) ??
+        makeAnswer(turn, asked, number);
     } catch (error) {
       if (!(error instanceof NoSuchToolError)) throw error;
       const message = `conversation "${turn.conversation}", step ${
@@ -328,6 +341,21 @@ export class ScriptedModel implements AsyncDisposable {
       headers: stream,
     });
   }
+}
+
+/** A request got a search for a tool in place of its step. */
+function searchAnswer(
+  turn: Turn,
+  request: ModelRequest,
+  number: number,
+): Answer | undefined {
+  const call = searchFor(turn.step.calls ?? [], request, `search_${number}`);
+  return call &&
+    {
+      ...makeAnswer({ ...turn, step: {} }, request, number),
+      calls: [call],
+      stop: "tool_use",
+    };
 }
 
 function shownHeaders(headers: Headers): Record<string, string> {

@@ -1,0 +1,628 @@
+/**
+ * Codex behind the driver interface, hosted on its app-server.
+ *
+ * @module
+ */
+
+import {
+  type DenoEntry,
+  denoEntry,
+  denoFlags,
+  readJsonFile,
+} from "@bulkhead/sandbox";
+import { AgentChild, agentEnvironment } from "../agent_child.ts";
+import { type Frame, isJsonObject, type JsonObject } from "../frame.ts";
+import { findCodex } from "./codex_program.ts";
+import { isOlder } from "./_programs.ts";
+import { AskDesk } from "./ask_desk.ts";
+import { Bridge } from "./bridge.ts";
+import {
+  codexConfig,
+  hookHash,
+  hookStanding,
+  serverNames,
+  shellLine,
+} from "./codex_config.ts";
+import { CodexFrames, type KnownCall } from "./codex_frames.ts";
+import type {
+  AgentDriver,
+  AgentEnd,
+  AgentFrame,
+  AgentStart,
+  AgentStarted,
+  AgentStatus,
+  AgentTurn,
+  AskAnswer,
+  ToolCall,
+} from "./driver.ts";
+import { FrameQueue } from "./frame_queue.ts";
+import { JsonRpc, RpcError, type RpcId } from "./json_rpc.ts";
+import { watchLeftovers } from "./leftovers.ts";
+import { AgentStartError } from "./start_error.ts";
+import { ToolServer } from "./tool_server.ts";
+
+/** Options of {@linkcode codexDriver}. */
+export interface CodexOptions {
+  /**
+   * The program, and what stands before our arguments.
+   *
+   * @default the native program behind `codex` on the PATH
+   */
+  readonly command?: readonly string[];
+  /** Variables on top of the inherited ones. */
+  readonly env?: Readonly<Record<string, string>>;
+  /**
+   * When Codex asks by itself: `on-request` for what its sandbox does not allow, `untrusted` for everything.
+   *
+   * @default {"on-request"}
+   */
+  readonly approvals?: "on-request" | "untrusted";
+  /** The guard's marker: it decides when the worker is gone. */
+  readonly marker?: string;
+  /**
+   * How long Codex may take until its gate is confirmed.
+   *
+   * @default {30000}
+   */
+  readonly readyMs?: number;
+}
+
+/** The oldest version whose gate was proven. */
+export const CODEX_OLDEST = "0.171.0";
+
+/** Directories that Codex makes for its sandbox and leaves behind when it is ended in a command. */
+const LEFTOVERS = [".git", ".agents", ".aws", ".codex"];
+
+const INTERRUPT_MS = 10_000;
+const SETTLE_MS = 1500;
+const NOT_FOUND = -32601;
+
+/** Everything that exists once Codex runs. */
+interface Running {
+  readonly child: AgentChild;
+  readonly rpc: JsonRpc;
+  readonly bridge: Bridge;
+  readonly desk: AskDesk;
+  threadId: string;
+}
+
+/** Drives one Codex app-server. */
+export class CodexDriver implements AgentDriver {
+  /** The agent's name. */
+  readonly name = "codex";
+  /** Turns come back before their result. */
+  readonly replays = true;
+  /** Every turn gets an id of ours. */
+  readonly stampsTurns = true;
+  /** Codex tells its state. */
+  readonly tellsState = true;
+  /** Resolves when the process has ended and what it left is removed. */
+  readonly ended: Promise<AgentEnd>;
+  readonly #options: CodexOptions;
+  readonly #queue = new FrameQueue();
+  readonly #frames = new CodexFrames();
+  readonly #asks = new Map<string, { id: RpcId; method: string }>();
+  readonly #calls = new Map<string, KnownCall>();
+  #running: Running | undefined;
+  #start: AgentStart | undefined;
+  #sending: Promise<unknown> = Promise.resolve();
+  #idle: (() => void) | undefined;
+  #resolveEnded: (end: AgentEnd | PromiseLike<AgentEnd>) => void = () => {};
+
+  /**
+   * Makes a driver for one process.
+   *
+   * @param options The program and its rules
+   */
+  constructor(options: CodexOptions = {}) {
+    this.#options = options;
+    this.ended = new Promise((resolve) => this.#resolveEnded = resolve);
+  }
+
+  /**
+   * Starts Codex and a thread in it, and proves that our hook will run.
+   *
+   * @param start What to start
+   * @returns The thread and the gate
+   * @throws {AgentStartError} when Codex does not come up or does not trust the hook
+   */
+  async start(start: AgentStart): Promise<AgentStarted> {
+    this.#start = start;
+    const entry = hookEntry("/");
+    const env = agentEnvironment({
+      ...entry.env,
+      ...this.#options.env,
+      ...start.env,
+    });
+    const command = this.#options.command ??
+      [await this.#program(env.PATH ?? "")];
+    const clean = await watchLeftovers(start.cwd, LEFTOVERS);
+    const child = await AgentChild.start([...command, "app-server"], {
+      cwd: start.cwd,
+      env,
+    });
+    let bridge: Bridge | undefined;
+    try {
+      const tools = start.tools === undefined
+        ? undefined
+        : new ToolServer(start.tools, "bulkhead", start.cwd);
+      const desk = new AskDesk({
+        judge: (call) => start.judge(call),
+        show: (frame) => this.#show(frame),
+      });
+      bridge = await Bridge.open({
+        judge: (payload, gone) => desk.judge(this.#callOf(payload), gone),
+        ...(tools === undefined ? {} : { tools }),
+        log: (line) => start.log?.(line),
+      });
+      const rpc = new JsonRpc(child);
+      const running: Running = { child, rpc, bridge, desk, threadId: "" };
+      this.#running = running;
+      this.#read(running, clean);
+      return await this.#within(this.#open(running, start));
+    } catch (error) {
+      const end = await child.close({ eofMs: 0, termMs: 2000 });
+      await bridge?.close();
+      await clean();
+      if (this.#running === undefined) this.#resolveEnded(end);
+      throw new AgentStartError(
+        this.name,
+        error instanceof Error ? error.message : String(error),
+        end,
+      );
+    }
+  }
+
+  /**
+   * Sends one turn: a new one, or more for the one that runs.
+   *
+   * @param turn The turn
+   * @returns How many bytes were sent
+   */
+  send(turn: AgentTurn): Promise<number> {
+    const sent = this.#sending.then(() => this.#send(turn));
+    this.#sending = sent.catch(() => {});
+    return sent;
+  }
+
+  /** Stops the running turn. */
+  async interrupt(): Promise<void> {
+    const { turn } = this.#frames;
+    const running = this.#running;
+    if (turn === undefined || running === undefined) return;
+    const { rpc, threadId } = running;
+    await rpc.request(
+      "turn/interrupt",
+      { threadId, turnId: turn },
+      INTERRUPT_MS,
+    );
+  }
+
+  /**
+   * Answers an open ask; an unknown one is ignored.
+   *
+   * @param askId The ask
+   * @param answer The answer
+   */
+  answer(askId: string, answer: AskAnswer): void {
+    const running = this.#running;
+    if (running === undefined || running.desk.answer(askId, answer)) return;
+    const ask = this.#asks.get(askId);
+    if (ask === undefined) return;
+    this.#asks.delete(askId);
+    const yes = answer.decision === "allow";
+    if (ask.method === "mcpServer/elicitation/request") {
+      running.rpc.respond(ask.id, {
+        action: yes ? "accept" : "decline",
+        content: {},
+      });
+    } else {
+      running.rpc.respond(ask.id, {
+        decision: yes
+          ? "accept"
+          : answer.interrupt === true
+          ? "cancel"
+          : "decline",
+      });
+    }
+  }
+
+  /**
+   * The frames in order.
+   *
+   * @returns A batch at a time
+   */
+  frames(): AsyncGenerator<readonly AgentFrame[], void, undefined> {
+    return this.#queue.batches();
+  }
+
+  /**
+   * How the process stands.
+   *
+   * @returns Its pid, life and exit
+   */
+  status(): AgentStatus {
+    return this.#running?.child.status ??
+      { pid: null, alive: false, exitCode: null, signal: null };
+  }
+
+  /**
+   * Ends Codex: a running turn is interrupted first, so that it can clean up after its command.
+   *
+   * @param options How long to wait after closing stdin and after TERM
+   * @returns How it ended
+   */
+  async close(
+    options: { eofMs?: number; termMs?: number } = {},
+  ): Promise<AgentEnd> {
+    const running = this.#running;
+    if (running === undefined) {
+      return { code: null, signal: null, stderrTail: "", by: "itself" };
+    }
+    if (running.child.status.alive && this.#frames.turn !== undefined) {
+      await this.#settle(running);
+    }
+    const { by } = await running.child.close(options);
+    return { ...await this.ended, by };
+  }
+
+  async #program(path: string): Promise<string> {
+    const found = await findCodex("codex", path);
+    if (found !== undefined) return found;
+    const end: AgentEnd = {
+      code: null,
+      signal: null,
+      stderrTail: "",
+      by: "itself",
+    };
+    this.#resolveEnded(end);
+    throw new AgentStartError(
+      this.name,
+      'the program "codex" is not on the PATH, install it with "npm install -g @openai/codex"',
+      end,
+    );
+  }
+
+  /** Reads Codex to its end, and then clears up. */
+  #read(running: Running, clean: () => Promise<string[]>): void {
+    const reading = running.rpc.read({
+      request: (id, method, params, raw) =>
+        this.#request(running, id, method, params, raw),
+      notice: (method, params, raw) => this.#notice(method, params, raw),
+      malformed: (line, size) =>
+        this.#queue.push({ kind: "malformed", size, head: line }, line),
+    });
+    const done = reading.catch((error) =>
+      this.#start?.log?.(`Cannot read Codex: ${error}`)
+    )
+      .then(() => this.#queue.end());
+    this.#resolveEnded(running.child.ended.then(async (end) => {
+      await done;
+      this.#idle?.();
+      await running.bridge.close();
+      await clean();
+      return end;
+    }));
+  }
+
+  async #open(running: Running, start: AgentStart): Promise<AgentStarted> {
+    const { rpc, bridge } = running;
+    const hello = await rpc.request("initialize", {
+      clientInfo: { name: "bulkhead", title: "Bulkhead", version: "1" },
+    });
+    const version = /\/(\d+\.\d+\.\d+)/.exec(String(hello.userAgent))?.[1] ??
+      "";
+    if (isOlder(version, CODEX_OLDEST)) {
+      throw new Error(
+        `version ${version} is too old, ${CODEX_OLDEST} is needed: update it with "npm install -g @openai/codex"`,
+      );
+    }
+    rpc.notify("initialized");
+    const [config, account] = await Promise.all([
+      rpc.request("config/read", { cwd: start.cwd }),
+      rpc.request("account/read", {}),
+    ]);
+    if (account.account == null && account.requiresOpenaiAuth === true) {
+      throw new Error('nobody is logged in: run "codex login"');
+    }
+    const { marker } = this.#options;
+    const hook = hookEntry(
+      bridge.path,
+      marker === undefined
+        ? undefined
+        : { path: marker, log: await markerLog(marker) },
+    ).argv;
+    const line = shellLine(hook);
+    let trustedHash = await hookHash(line);
+    for (let attempt = 0;; attempt++) {
+      const opened = await this.#thread(running, start, {
+        trustedHash,
+        hook,
+        disable: serverNames(config),
+      });
+      const standing = hookStanding(
+        await rpc.request("hooks/list", { threadId: running.threadId }),
+        line,
+      );
+      if (standing.trusted) {
+        this.#greet(opened, start, version);
+        const detail = `Codex ${version} lists the PreToolUse hook as trusted`;
+        return {
+          sessionId: running.threadId,
+          gate: { kind: "hook", verified: true, detail },
+        };
+      }
+      const { currentHash } = standing;
+      if (
+        currentHash === undefined || currentHash === trustedHash || attempt > 0
+      ) {
+        throw new Error(
+          `its hook would not run, so no turn is started: ${standing.detail}`,
+        );
+      }
+      trustedHash = currentHash;
+    }
+  }
+
+  async #thread(
+    running: Running,
+    start: AgentStart,
+    made: {
+      trustedHash: string;
+      hook: readonly string[];
+      disable: readonly string[];
+    },
+  ): Promise<JsonObject> {
+    const tools = start.tools === undefined
+      ? undefined
+      : toolEntry(running.bridge.path);
+    const params = {
+      cwd: start.cwd,
+      approvalPolicy: this.#options.approvals ?? "on-request",
+      // Otherwise a model may be the one who answers.
+      approvalsReviewer: "user",
+      sandbox: "workspace-write",
+      ...(start.model === undefined ? {} : { model: start.model }),
+      config: codexConfig({
+        cwd: start.cwd,
+        hook: { argv: made.hook, env: {} },
+        trustedHash: made.trustedHash,
+        disable: made.disable,
+        ...(tools === undefined ? {} : { tools }),
+      }),
+    };
+    const answer = start.resume === undefined
+      ? await running.rpc.request("thread/start", params)
+      : await running.rpc.request("thread/resume", {
+        ...params,
+        threadId: start.resume,
+        excludeTurns: true,
+      });
+    const thread = isJsonObject(answer.thread) ? answer.thread : {};
+    if (typeof thread.id !== "string") throw new Error("it named no thread");
+    running.threadId = this.#frames.root = thread.id;
+    return answer;
+  }
+
+  #greet(opened: JsonObject, start: AgentStart, version: string): void {
+    this.#queue.push({
+      kind: "system",
+      subtype: "init",
+      cwd: start.cwd,
+      version,
+      ...(typeof opened.model === "string" ? { model: opened.model } : {}),
+      ...(typeof opened.approvalPolicy === "string"
+        ? { permission_mode: opened.approvalPolicy }
+        : {}),
+      ...(this.#frames.root === undefined
+        ? {}
+        : { session_id: this.#frames.root }),
+    }, JSON.stringify(opened));
+  }
+
+  async #send(turn: AgentTurn): Promise<number> {
+    const running = this.#running;
+    if (running === undefined || !running.child.status.alive) {
+      throw new Deno.errors.BrokenPipe(
+        "Cannot write to the agent: it does not run",
+      );
+    }
+    const { rpc, threadId } = running;
+    const images = (turn.images ?? []).map((image) => ({
+      type: "image",
+      url: `data:${image.mediaType};base64,${image.data}`,
+    }));
+    const params: JsonObject = {
+      threadId,
+      input: [...images, { type: "text", text: turn.text, text_elements: [] }],
+      ...(turn.uuid === undefined ? {} : { clientUserMessageId: turn.uuid }),
+    };
+    const written = new TextEncoder().encode(JSON.stringify(params)).length;
+    const active = this.#frames.turn;
+    if (active !== undefined) {
+      try {
+        await rpc.request(
+          "turn/steer",
+          { ...params, expectedTurnId: active },
+          0,
+        );
+        return written;
+      } catch (error) {
+        // It ended a moment ago: then this is a turn of its own.
+        if (!(error instanceof RpcError)) throw error;
+      }
+    }
+    const answer = await rpc.request("turn/start", params, 0);
+    const begun = isJsonObject(answer.turn) ? answer.turn.id : undefined;
+    if (
+      typeof begun === "string" && this.#frames.turn === undefined &&
+      this.#finished !== begun
+    ) {
+      this.#frames.turn = begun;
+    }
+    return written;
+  }
+
+  #finished: string | undefined;
+
+  #notice(method: string, params: JsonObject, raw: string): void {
+    const before = this.#frames.turn;
+    for (const frame of this.#frames.notice(method, params)) {
+      this.#queue.push(frame, raw);
+    }
+    if (before !== undefined && this.#frames.turn === undefined) {
+      this.#finished = before;
+      this.#calls.clear();
+      this.#asks.clear();
+      this.#idle?.();
+    }
+    if (method === "serverRequest/resolved") this.#withdraw(params.requestId);
+  }
+
+  #request(
+    running: Running,
+    id: RpcId,
+    method: string,
+    params: JsonObject,
+    raw: string,
+  ): void {
+    const itemId = typeof params.itemId === "string" ? params.itemId : "";
+    const askId = `codex-${id}`;
+    const frame = this.#frames.ask(
+      askId,
+      method,
+      params,
+      this.#calls.get(itemId),
+    );
+    if (frame === undefined) {
+      if (method === "mcpServer/elicitation/request") {
+        running.rpc.respond(id, { action: "decline", content: {} });
+      } else {running.rpc.refuse(
+          id,
+          NOT_FOUND,
+          `"${method}" is not answered here`,
+        );}
+      return;
+    }
+    this.#asks.set(askId, { id, method });
+    const given = running.desk.given(itemId);
+    if (given === undefined) this.#queue.push(frame, raw);
+    else this.answer(askId, given);
+  }
+
+  /** Codex no longer waits for an answer that we have not given. */
+  #withdraw(requestId: unknown): void {
+    const askId = `codex-${requestId}`;
+    if (!this.#asks.delete(askId)) return;
+    this.#show({
+      kind: "other",
+      type_name: "control_cancel_request",
+      request_id: askId,
+    });
+  }
+
+  #show(frame: Frame): void {
+    if (this.#frames.root !== undefined) frame.session_id = this.#frames.root;
+    this.#queue.push(frame, JSON.stringify(frame));
+  }
+
+  #callOf(payload: JsonObject): ToolCall {
+    const toolName = typeof payload.tool_name === "string"
+      ? payload.tool_name
+      : "";
+    const input = payload.tool_input ?? null;
+    if (typeof payload.tool_use_id === "string") {
+      this.#calls.set(payload.tool_use_id, { toolName, input });
+    }
+    return {
+      toolName,
+      input,
+      cwd: typeof payload.cwd === "string"
+        ? payload.cwd
+        : this.#start?.cwd ?? "",
+      ...(typeof payload.tool_use_id === "string"
+        ? { toolUseId: payload.tool_use_id }
+        : {}),
+      ...(typeof payload.agent_id === "string"
+        ? { agentId: payload.agent_id }
+        : {}),
+    };
+  }
+
+  async #settle(running: Running): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#idle = resolve;
+    const timer = setTimeout(resolve, SETTLE_MS);
+    this.interrupt().catch(() => {});
+    running.child.ended.then(() => resolve());
+    await promise;
+    clearTimeout(timer);
+  }
+
+  async #within<T>(work: Promise<T>): Promise<T> {
+    const limit = this.#options.readyMs ?? 30_000;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () => reject(new Error(`it was not ready within ${limit} ms`)),
+        limit,
+      );
+    });
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** The process that Codex starts per call. */
+function hookEntry(
+  socket: string,
+  marker?: { path: string; log: string | undefined },
+): DenoEntry {
+  const write = [socket, ...marker?.log === undefined ? [] : [marker.log]];
+  return denoEntry(new URL("./hook_relay.ts", import.meta.url), {
+    permissions: [
+      "--allow-read",
+      ...denoFlags({ write, net: [`unix:${socket}`] }),
+      "--allow-env=HOME,TMPDIR,USER,LOGNAME",
+    ],
+    args: marker === undefined ? [socket] : [socket, marker.path],
+  });
+}
+
+/** Where the guard's log lies; only there may the hook write. */
+async function markerLog(path: string): Promise<string | undefined> {
+  try {
+    const marker = await readJsonFile(path);
+    return isJsonObject(marker) && typeof marker.denialLogPath === "string"
+      ? marker.denialLogPath.replace(/\/[^/]*$/, "")
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The process that hands on the host's tools. */
+function toolEntry(socket: string): DenoEntry {
+  return denoEntry(new URL("./tool_relay.ts", import.meta.url), {
+    permissions: denoFlags({
+      read: [socket],
+      write: [socket],
+      net: [`unix:${socket}`],
+    }),
+    args: [socket],
+    config: false,
+  });
+}
+
+/**
+ * A driver for one Codex process.
+ *
+ * @param options The program and its rules
+ * @returns The driver; `start` it once
+ */
+export function codexDriver(options: CodexOptions = {}): CodexDriver {
+  return new CodexDriver(options);
+}
