@@ -1,0 +1,138 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { pluginsCommand, type PluginsIo } from "./cli.ts";
+
+/** A person at a terminal who types these lines. */
+function person(
+  lines: string[],
+): { io: PluginsIo; out: () => string; err: () => string } {
+  let out = "";
+  let err = "";
+  const stdin = new Blob([lines.map((line) => `${line}\n`).join("")]).stream();
+  return {
+    io: {
+      stdin,
+      out: (text) => void (out += text),
+      err: (text) => void (err += text),
+      isTerminal: true,
+      canAsk: true,
+      color: true,
+    },
+    out: () => out,
+    err: () => err,
+  };
+}
+
+async function withHome(
+  body: (dir: string, flags: string[]) => Promise<void>,
+): Promise<void> {
+  const dir = await Deno.makeTempDir();
+  await Deno.mkdir(`${dir}/home`);
+  await Deno.writeTextFile(
+    `${dir}/home/config.toml`,
+    '[capabilities.plugins]\nenabled = true\nsandbox = "off"\n[capabilities.trust]\nenabled = true\n',
+  );
+  try {
+    await body(dir, ["--home", `${dir}/home`, "--workspace", dir]);
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+}
+
+Deno.test("a person is shown everything and the default answer is no", () =>
+  withHome(async (dir, flags) => {
+    const first = person([""]);
+    assertEquals(
+      await pluginsCommand(
+        ["new", `${dir}/demo`, "--language", "shell"],
+        first.io,
+      ),
+      0,
+    );
+    assertEquals(
+      await pluginsCommand(["install", `${dir}/demo`, ...flags], first.io),
+      1,
+    );
+    assertStringIncludes(first.err(), "./greet.sh");
+    assertStringIncludes(first.err(), "[N]o");
+    assertStringIncludes(first.err(), "answered with no");
+    const yes = person(["a"]);
+    assertEquals(
+      await pluginsCommand(["install", `${dir}/demo`, ...flags], yes.io),
+      0,
+    );
+    assertStringIncludes(yes.out(), "trusted");
+    // Progress is for the terminal and is gone before the question.
+    assertStringIncludes(yes.err(), "\r\x1b[K");
+  }));
+
+Deno.test("several questions in one command take one line each", () =>
+  withHome(async (dir, flags) => {
+    const { io, out } = person(["a", "v"]);
+    for (const name of ["one", "two"]) {
+      await Deno.mkdir(`${dir}/home/plugins`, { recursive: true });
+      await pluginsCommand([
+        "new",
+        `${dir}/home/plugins/${name}`,
+        "--language",
+        "shell",
+      ], io);
+    }
+    assertEquals(await pluginsCommand(["trust", ...flags], io), 0);
+    assertStringIncludes(out(), "one: always");
+    assertStringIncludes(out(), "two: never");
+    const list = person([]);
+    await pluginsCommand(["list", ...flags], list.io);
+    assertStringIncludes(list.out(), "\x1b[32mloaded ");
+    assertStringIncludes(list.out(), "\x1b[33mwaiting");
+  }));
+
+Deno.test("remove asks about data and keeps it unless the answer is yes", () =>
+  withHome(async (dir, flags) => {
+    const { io, out } = person(["a", "", "a", "y"]);
+    await pluginsCommand(["new", `${dir}/demo`, "--language", "shell"], io);
+    for (const kept of [true, false]) {
+      assertEquals(
+        await pluginsCommand(["install", `${dir}/demo`, ...flags], io),
+        0,
+      );
+      await Deno.mkdir(`${dir}/home/data/demo`, { recursive: true });
+      await Deno.writeTextFile(`${dir}/home/data/demo/state`, "");
+      assertEquals(await pluginsCommand(["remove", "demo", ...flags], io), 0);
+      assertEquals(out().includes("its data stays"), true);
+      const left = await Deno.stat(`${dir}/home/data/demo`).then(
+        () => true,
+        () => false,
+      );
+      assertEquals(left, kept);
+    }
+  }));
+
+Deno.test("with trust default always nothing is asked and nothing recorded", () =>
+  withHome(async (dir, flags) => {
+    const path = `${dir}/home/config.toml`;
+    await Deno.writeTextFile(
+      path,
+      (await Deno.readTextFile(path)) + 'default = "always"\n',
+    );
+    const { io } = person([]);
+    await pluginsCommand(["new", `${dir}/demo`, "--language", "shell"], io);
+    assertEquals(
+      await pluginsCommand(["install", `${dir}/demo`, ...flags], {
+        ...io,
+        canAsk: false,
+      }),
+      0,
+    );
+    const call = person([]);
+    assertEquals(
+      await pluginsCommand([
+        "call",
+        "demo/greet",
+        "--args",
+        '{"name":"Ada"}',
+        ...flags,
+      ], call.io),
+      0,
+    );
+    assertEquals(call.out(), "Hello, Ada!\n");
+  }));
