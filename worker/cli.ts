@@ -1,2 +1,158 @@
-/** Placeholder. @module */
-export {};
+/**
+ * The command line of workers.
+ *
+ * ```sh
+ * deno run -A cli.ts start demo --agent scripted
+ * deno run -A cli.ts ask demo "hello"
+ * deno run -A cli.ts watch demo
+ * ```
+ *
+ * @module
+ */
+
+import {
+  closest,
+  type CommandIo,
+  parseFlags,
+  printFailure,
+  printResult,
+  processIo,
+  UsageError,
+} from "@bulkhead/sandbox/command";
+import { list, reap, start } from "./cli/fleet.ts";
+import { serve, SERVE_HELP } from "./cli/serve.ts";
+import { COMMON_FLAGS, type WorkerVerb } from "./cli/shared.ts";
+import { answer, ask, interrupt, status, stop, watch } from "./cli/talk.ts";
+import { ui } from "./cli/ui.ts";
+import config from "./deno.json" with { type: "json" };
+
+const VERBS: ReadonlyMap<string, WorkerVerb> = new Map([
+  ["list", list],
+  ["start", start],
+  ["ask", ask],
+  ["watch", watch],
+  ["answer", answer],
+  ["interrupt", interrupt],
+  ["status", status],
+  ["stop", stop],
+  ["reap", reap],
+  ["ui", ui],
+]);
+
+const COMMON_HELP = `
+Flags of every command:
+  --home DIR      Bulkhead's own directory (default $BULKHEAD_HOME, else ~/.bulkhead)
+  --json          print one object; watch prints one a line
+`;
+
+/**
+ * Runs one command line of `bulkhead worker`.
+ *
+ * @param args The arguments, without the program's name
+ * @param io Where to read, write and ask
+ * @returns The exit code: 0, 1 for a failure, 2 for a command line that cannot be understood
+ *
+ * @example Usage
+ * ```ts
+ * import { workerCommand } from "@bulkhead/worker/cli";
+ * import { processIo } from "@bulkhead/sandbox/command";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const io = { ...processIo(), out: () => {} };
+ * assertEquals(await workerCommand(["--help"], io), 0);
+ * ```
+ */
+export async function workerCommand(
+  args: readonly string[],
+  io: CommandIo,
+): Promise<number> {
+  const json = beforeDashes(args).some((arg) =>
+    arg === "--json" || arg === "-j"
+  );
+  try {
+    const [word, ...rest] = args;
+    if (
+      word === undefined || word === "help" || word === "--help" ||
+      word === "-h"
+    ) {
+      io.out(overview());
+      return word === undefined ? 2 : 0;
+    }
+    if (word === "version" || word === "--version" || word === "-V") {
+      return version(json, io);
+    }
+    const verb = VERBS.get(word);
+    if (verb === undefined && word.startsWith("-")) {
+      return await serve(args, io);
+    }
+    if (verb === undefined) throw unknown(word);
+    const flags = parseFlags(rest, {
+      boolean: [...COMMON_FLAGS.boolean ?? [], ...verb.flags?.boolean ?? []],
+      string: [...COMMON_FLAGS.string ?? [], ...verb.flags?.string ?? []],
+      collect: verb.flags?.collect ?? [],
+      alias: { ...COMMON_FLAGS.alias, ...verb.flags?.alias },
+    });
+    if (flags.on("help")) {
+      io.out(verb.help + COMMON_HELP);
+      return 0;
+    }
+    const [min, max] = verb.operands;
+    if (flags.operands.length < min || flags.operands.length > max) {
+      const usage = /^Usage: (.*)$/m.exec(verb.help)?.[1] ?? `worker ${word}`;
+      throw new UsageError(
+        `Cannot read the command line: worker ${word} got ${flags.operands.length} operands`,
+        `bulkhead ${usage}`,
+      );
+    }
+    return await verb.run(flags, io);
+  } catch (error) {
+    return printFailure(io, error, json);
+  }
+}
+
+function beforeDashes(args: readonly string[]): readonly string[] {
+  const at = args.indexOf("--");
+  return at < 0 ? args : args.slice(0, at);
+}
+
+function version(json: boolean, io: CommandIo): number {
+  if (json) {
+    printResult(io, {
+      name: config.name,
+      version: config.version,
+      deno: Deno.version.deno,
+    });
+  } else {io.out(
+      `${config.name} ${config.version} (deno ${Deno.version.deno})\n`,
+    );}
+  return 0;
+}
+
+function unknown(word: string): UsageError {
+  const near = closest(word, [...VERBS.keys()]);
+  return new UsageError(
+    `Cannot read the command line: "${word}" is no command of worker${
+      near === undefined ? "" : `; did you mean ${near}?`
+    }`,
+    near === undefined ? "bulkhead worker --help" : `bulkhead worker ${near}`,
+  );
+}
+
+function overview(): string {
+  const width = Math.max(...[...VERBS.keys()].map((name) => name.length));
+  const lines = [...VERBS].map(([name, { summary }]) =>
+    `  ${name.padEnd(width)}  ${summary}`
+  );
+  return `Agent sessions behind sockets
+
+Usage: worker COMMAND [flags]
+
+Commands:
+${lines.join("\n")}
+
+"worker COMMAND --help" shows the flags of one.
+${COMMON_HELP}
+${SERVE_HELP}`;
+}
+
+if (import.meta.main) Deno.exit(await workerCommand(Deno.args, processIo()));

@@ -18,7 +18,7 @@ import {
   workerFiles,
   workerHome,
 } from "./store/home.ts";
-import { processStart } from "./store/processes.ts";
+import { endProcess, processStart } from "./store/processes.ts";
 import { findRow, updateRegistry } from "./store/registry.ts";
 import {
   readState,
@@ -26,7 +26,6 @@ import {
   type WorkerState,
   type WorkerStateChange,
 } from "./store/state.ts";
-import { endSurvivor } from "./survivor.ts";
 import type { EndReason, WorkerOptions } from "./worker.ts";
 
 /** The claim on a session: one without the other is useless. */
@@ -91,11 +90,7 @@ export class WorkerRecord {
       await this.#claim();
       const before = await this.#before();
       if (before !== undefined) {
-        await endSurvivor(
-          before.child_pid,
-          before.child_start,
-          (line) => this.#options.log?.(line),
-        );
+        await this.#endSurvivor(before);
         await this.#brake(before);
       }
     } catch (error) {
@@ -131,9 +126,9 @@ export class WorkerRecord {
       ready: true,
       restart_count: this.#deaths,
       worker_pid: Deno.pid,
-      worker_start: own?.ticks ?? null,
-      child_pid: child,
-      child_start: start?.ticks ?? null,
+      worker_start_time: own?.ticks ?? null,
+      agent_pid: child,
+      agent_start_time: start?.ticks ?? null,
       agent: session.driver.name,
       session_id: session.sessionId ?? null,
       cwd: this.#options.cwd,
@@ -190,8 +185,8 @@ export class WorkerRecord {
       stderr_tail: end.stderrTail === "" ? null : end.stderrTail,
       session_id: session.sessionId ?? null,
       cost_usd: session.turns.totalCostUsd,
-      child_pid: null,
-      child_start: null,
+      agent_pid: null,
+      agent_start_time: null,
     });
   }
 
@@ -260,6 +255,22 @@ export class WorkerRecord {
         `Cannot claim the session, going on: ${outcome.message}`,
       );
     } else this.#claimed = true;
+  }
+
+  /** Two agents that write one session tear it apart. */
+  async #endSurvivor(before: WorkerState): Promise<void> {
+    const { agent_pid: pid, agent_start_time: ticks } = before;
+    if (typeof pid !== "number" || typeof ticks !== "number") return;
+    if (await endProcess({ pid, ticks })) {
+      this.#options.log?.(
+        `Ended the agent that a former worker had left (pid ${pid})`,
+      );
+    }
+    if ((await processStart(pid))?.ticks === ticks) {
+      throw new Deno.errors.Busy(
+        `Cannot end the agent that a former worker has left: pid ${pid} does not die`,
+      );
+    }
   }
 
   async #before(): Promise<WorkerState | undefined> {

@@ -7,6 +7,16 @@
 import { namedPermissions } from "@bulkhead/sandbox";
 import { checkSocketPath } from "./store/home.ts";
 
+/**
+ * Where a socket is bound before it is moved to its place: closing the listener unlinks this name and no other.
+ *
+ * @param path The socket's place
+ * @returns The name, no longer than the place
+ */
+export function besideOf(path: string): string {
+  return `${path.slice(0, path.lastIndexOf("/"))}/w.sock`;
+}
+
 /** A bound socket with its place on the disk. */
 export class OwnedSocket {
   readonly #listener: Deno.UnixListener;
@@ -33,11 +43,10 @@ export class OwnedSocket {
    */
   static async bind(path: string): Promise<OwnedSocket> {
     checkSocketPath(path);
-    // No longer than the name it gets, so that the limit holds for both. Closing the listener unlinks this name only.
-    const beside = `${path.slice(0, path.lastIndexOf("/"))}/.w${
-      crypto.randomUUID().slice(0, 6)
-    }`;
+    const beside = besideOf(path);
     return await namedPermissions(`Binding the socket "${path}"`, async () => {
+      // Left there by a worker that was killed while it bound; the name is ours by its lock.
+      await Deno.remove(beside).catch(() => {});
       const listener = Deno.listen({ transport: "unix", path: beside });
       try {
         await Deno.chmod(beside, 0o600);

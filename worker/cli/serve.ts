@@ -1,0 +1,205 @@
+/**
+ * `worker --stream …`: be the worker of one session until it ends. The seed's command line, and ours.
+ *
+ * @module
+ */
+
+import {
+  type CommandIo,
+  type Flags,
+  type FlagSpec,
+  parseFlags,
+  UsageError,
+} from "@bulkhead/sandbox/command";
+import { claudeDriver } from "../agents/claude.ts";
+import type { AgentDriver } from "../agents/driver.ts";
+import { scriptedDriver } from "../agents/scripted.ts";
+import { argvDriver } from "../agents/stream_json.ts";
+import { isTrustedProject } from "../posture.ts";
+import type { AskPolicy } from "../session.ts";
+import { runWorker, type Worker } from "../worker.ts";
+
+const FLAGS: FlagSpec = {
+  boolean: ["stream", "trust-project", "force", "help"],
+  string: [
+    "short-id",
+    "home",
+    "cwd",
+    "session-uuid",
+    "holder",
+    "agent",
+    "name",
+    "resume",
+    "session-id",
+    "model",
+    "script",
+    "asks",
+    "ask-timeout-ms",
+    "idle-grace-ms",
+    "stall-ms",
+  ],
+  collect: ["allow"],
+};
+
+/** The help text. */
+export const SERVE_HELP =
+  `Usage: worker --stream --short-id ID --home DIR [flags] -- ARGV…
+       worker --stream --short-id ID --home DIR --agent claude|scripted [flags]
+
+Is the worker of one session: starts the agent, serves <DIR>/<ID>/worker.sock, ends with the session.
+
+  --cwd DIR              where the agent works (default: the temporary directory)
+  --session-uuid U --holder H   the claim on the session; only together
+  --agent NAME           claude or scripted, with our argv and the gate, instead of ARGV
+  --script FILE          what the scripted agent plays
+  --resume UUID | --session-id UUID, --model NAME, --name NAME
+  --allow TOOL           a tool that may run unasked (again for more)
+  --trust-project        the allow list in the project's settings counts too
+  --asks attached|wait|deny     what becomes of calls that only a person can approve (default: attached)
+  --ask-timeout-ms N --idle-grace-ms N --stall-ms N
+  --force                start although the agent died at once several times in a row
+`;
+
+/**
+ * Runs a worker to its end.
+ *
+ * @param args The arguments
+ * @param io Where to write
+ * @returns 0 after a normal end
+ */
+export async function serve(
+  args: readonly string[],
+  io: CommandIo,
+): Promise<number> {
+  const flags = parseFlags(args, FLAGS);
+  if (flags.on("help")) {
+    io.out(SERVE_HELP);
+    return 0;
+  }
+  const need = (name: string): string => {
+    const value = flags.text(name);
+    if (value === undefined || value === "") {
+      throw usage(`--${name} is missing`);
+    }
+    return value;
+  };
+  if (!flags.on("stream")) throw usage("--stream is missing");
+  const shortId = need("short-id");
+  const home = absolute(need("home"));
+  const cwd = absolute(flags.text("cwd") ?? temporary());
+  const uuid = flags.text("session-uuid");
+  const holder = flags.text("holder");
+  if ((uuid === undefined) !== (holder === undefined)) {
+    throw usage("--session-uuid and --holder go together");
+  }
+  if (flags.operands.length > 0) {
+    throw usage(
+      `"${flags.operands[0]}" is no flag; the agent's argv follows "--"`,
+    );
+  }
+  const options = {
+    asks: asksOf(flags),
+    askTimeoutMs: flags.integer("ask-timeout-ms"),
+    idleGraceMs: flags.integer("idle-grace-ms"),
+    stallMs: flags.integer("stall-ms"),
+    name: flags.text("name"),
+    resume: flags.text("resume"),
+    sessionId: flags.text("session-id"),
+    model: flags.text("model"),
+  };
+  const worker = await runWorker({
+    shortId,
+    home,
+    cwd,
+    driver: driverOf(flags),
+    rules: { allow: flags.list("allow") },
+    trustProject: flags.on("trust-project") ||
+      await isTrustedProject(cwd, Deno.env.get("HOME") ?? "/"),
+    ...(uuid === undefined || holder === undefined
+      ? {}
+      : { claim: { sessionUuid: uuid, holder } }),
+    ...defined(options),
+    force: flags.on("force"),
+    log: (line) => io.err(`bulkhead worker ${shortId}: ${line}\n`),
+  });
+  const release = onSignals(worker);
+  try {
+    await worker.ended;
+    return 0;
+  } finally {
+    release();
+  }
+}
+
+/** HUP is ignored: whoever started us may go. TERM and INT end the session in order. */
+function onSignals(worker: Worker): () => void {
+  const ignore = () => {};
+  const end = () => void worker.end();
+  Deno.addSignalListener("SIGHUP", ignore);
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    Deno.addSignalListener(signal, end);
+  }
+  return () => {
+    Deno.removeSignalListener("SIGHUP", ignore);
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      Deno.removeSignalListener(signal, end);
+    }
+  };
+}
+
+function driverOf(flags: Flags): AgentDriver {
+  const agent = flags.text("agent");
+  if (agent === undefined) {
+    if (flags.rest.length === 0) throw usage("the agent's argv is missing");
+    return argvDriver(flags.rest);
+  }
+  const command = flags.rest.length === 0 ? {} : { command: flags.rest };
+  switch (agent) {
+    case "claude":
+      return claudeDriver(command);
+    case "scripted": {
+      const script = flags.text("script");
+      return scriptedDriver(
+        script === undefined ? {} : { script: absolute(script) },
+      );
+    }
+    default:
+      throw usage(`no agent "${agent}"; it is claude or scripted`);
+  }
+}
+
+function asksOf(flags: Flags): AskPolicy | undefined {
+  const asks = flags.text("asks");
+  if (
+    asks === undefined || asks === "attached" || asks === "wait" ||
+    asks === "deny"
+  ) return asks;
+  throw usage(`--asks is "${asks}"; it is attached, wait or deny`);
+}
+
+function defined<T extends object>(
+  options: T,
+): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const set: { [K in keyof T]?: Exclude<T[K], undefined> } = {};
+  return Object.assign(
+    set,
+    Object.fromEntries(
+      Object.entries(options).filter(([, value]) => value !== undefined),
+    ),
+  );
+}
+
+function absolute(path: string): string {
+  return path.startsWith("/") ? path : `${Deno.cwd()}/${path}`;
+}
+
+function temporary(): string {
+  return Deno.env.get("TMPDIR") || "/tmp";
+}
+
+function usage(found: string): UsageError {
+  return new UsageError(
+    `Cannot read the command line: ${found}`,
+    "bulkhead worker --stream --help",
+  );
+}

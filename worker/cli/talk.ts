@@ -1,0 +1,308 @@
+/**
+ * The commands that talk to one running worker.
+ *
+ * @module
+ */
+
+import {
+  type CommandIo,
+  type Flags,
+  printResult,
+  UsageError,
+} from "@bulkhead/sandbox/command";
+import type { AskAnswer } from "../agents/driver.ts";
+import type { OpenAsk } from "../asks.ts";
+import type { TurnStatus, WatchEvent, WorkerClient } from "../client.ts";
+import { renderFrame, visible } from "./render.ts";
+import { client, operand, type WorkerVerb } from "./shared.ts";
+
+const POLL_MS = 30_000;
+
+/** `ask`: one turn and its end. */
+export const ask: WorkerVerb = {
+  summary: "send a turn and print the reply",
+  help: `Usage: worker ask ID TEXT…
+       worker ask ID -            the text comes from stdin
+
+  --no-wait       return as soon as the turn is queued
+  --uuid UUID     the id of the turn; the same id is not run twice
+`,
+  flags: { boolean: ["wait"], string: ["uuid"] },
+  operands: [1, Infinity],
+  async run(flags, io): Promise<number> {
+    using worker = await client(flags, operand(flags, 0));
+    const uuid = flags.text("uuid");
+    const sent = await worker.writeTurn(
+      await textOf(flags, io),
+      uuid === undefined ? {} : { uuid },
+    );
+    if (flags.off("wait") || sent.turn === undefined) {
+      if (flags.on("json")) {
+        printResult(io, { turn: sent.turn ?? null, written: sent.written });
+      } else io.out(`queued ${sent.turn ?? ""}\n`);
+      return 0;
+    }
+    let status: TurnStatus = { phase: "written" };
+    while (status.phase !== "done") {
+      status = await worker.turn(sent.turn, POLL_MS);
+    }
+    if (flags.on("json")) {
+      printResult(io, { turn: sent.turn, ...status });
+    } else {
+      if (status.text !== null) io.out(`${visible(status.text, true)}\n`);
+      for (const denied of status.denied) {
+        io.err(`denied: ${denied.tool}: ${visible(denied.reason ?? "")}\n`);
+      }
+      if (status.outcome !== "completed") {
+        io.err(`${status.outcome}: ${visible(status.errors.join("; "))}\n`);
+      }
+    }
+    return status.outcome === "completed" ? 0 : 1;
+  },
+};
+
+/** `watch`: everything that happens, questions answerable in place. */
+export const watch: WorkerVerb = {
+  summary: "show what a session does, and answer its questions",
+  help: `Usage: worker watch ID
+
+  --cursor N      the first frame to show (default: 0)
+  --raw           give each frame the agent's own line (with --json)
+  --no-answer     do not ask for answers
+`,
+  flags: { boolean: ["raw", "answer"], string: ["cursor"] },
+  operands: [1, 1],
+  async run(flags, io): Promise<number> {
+    using worker = await client(flags, operand(flags, 0));
+    const answers = io.canAsk && !flags.off("answer") && !flags.on("json");
+    const person = answers ? new Person(worker, io) : undefined;
+    const events = worker.watch({
+      cursor: flags.integer("cursor") ?? 0,
+      raw: flags.on("raw"),
+      answers,
+    });
+    for await (const event of events) {
+      if (flags.on("json")) showJson(event, io);
+      else show(event, io);
+      if (event.type === "asks") person?.asked(event.asks);
+      if (event.type === "end") break;
+    }
+    return 0;
+  },
+};
+
+/** `answer`: one open question. */
+export const answer: WorkerVerb = {
+  summary: "answer an open question",
+  help: `Usage: worker answer ID                        list the open questions
+       worker answer ID ASK allow|deny
+
+  --reason TEXT   why, for the model
+  --input JSON    run the call with these arguments instead
+  --interrupt     with deny: end the whole turn
+`,
+  flags: { boolean: ["interrupt"], string: ["reason", "input"] },
+  operands: [1, 3],
+  async run(flags, io): Promise<number> {
+    using worker = await client(flags, operand(flags, 0));
+    const id = flags.operands[1];
+    if (id === undefined) {
+      const asks = await worker.asks();
+      if (flags.on("json")) printResult(io, { asks });
+      else for (const open of asks) io.out(`${open.id}  ${describe(open)}\n`);
+      return 0;
+    }
+    const decision = operand(flags, 2);
+    if (decision !== "allow" && decision !== "deny") {
+      throw new UsageError(
+        `Cannot read the command line: "${decision}" is neither allow nor deny`,
+        "worker answer ID ASK deny",
+      );
+    }
+    const input = flags.text("input");
+    const reason = flags.text("reason");
+    const given: AskAnswer = {
+      decision,
+      ...(reason === undefined ? {} : { reason }),
+      ...(input === undefined ? {} : { updatedInput: parseInput(input) }),
+      ...(flags.on("interrupt") ? { interrupt: true } : {}),
+    };
+    const answered = await worker.answerAsk(id, given);
+    if (!answered) {
+      throw new Deno.errors.NotFound(`Cannot answer "${id}": it is not open`);
+    }
+    if (flags.on("json")) printResult(io, { answered });
+    return 0;
+  },
+};
+
+/** `interrupt`: stop the running turn. */
+export const interrupt: WorkerVerb = {
+  summary: "stop the running turn",
+  help: "Usage: worker interrupt ID\n",
+  operands: [1, 1],
+  async run(flags, io): Promise<number> {
+    using worker = await client(flags, operand(flags, 0));
+    await worker.interrupt();
+    if (flags.on("json")) printResult(io, { interrupted: true });
+    return 0;
+  },
+};
+
+/** `status`: how a session stands. */
+export const status: WorkerVerb = {
+  summary: "show how a session stands",
+  help: "Usage: worker status ID\n",
+  operands: [1, 1],
+  async run(flags, io): Promise<number> {
+    using worker = await client(flags, operand(flags, 0));
+    const found = await worker.status();
+    if (flags.on("json")) {
+      printResult(io, { ...found });
+      return 0;
+    }
+    const gate = found.gate === null
+      ? "none"
+      : `${found.gate.kind}${found.gate.verified ? ", verified" : ""}`;
+    io.out(
+      `state    ${found.state}${found.stalled ? " (stalled)" : ""}\n` +
+        `agent    ${found.agent}, pid ${found.childPid ?? "-"}${
+          found.model === null ? "" : `, ${visible(found.model)}`
+        }\n` +
+        `session  ${found.sessionId ?? "-"}\n` +
+        `guard    ${gate}\n` +
+        `turns    ${found.pendingTurns} pending, ${found.openTasks} tasks, ${found.openAsks} asks\n` +
+        `cost     $${found.costUsd.toFixed(4)}\n` +
+        `frames   ${found.next}, silent for ${
+          (found.silentMs / 1000).toFixed(1)
+        } s\n`,
+    );
+    return 0;
+  },
+};
+
+/** `stop`: end a worker in order. */
+export const stop: WorkerVerb = {
+  summary: "end a session",
+  help: "Usage: worker stop ID\n",
+  operands: [1, 1],
+  async run(flags, io): Promise<number> {
+    using worker = await client(flags, operand(flags, 0));
+    await worker.shutdown();
+    if (flags.on("json")) printResult(io, { stopped: true });
+    return 0;
+  },
+};
+
+/** Puts one question after the other to the person at the terminal. */
+class Person {
+  readonly #worker: WorkerClient;
+  readonly #io: CommandIo;
+  readonly #put = new Set<string>();
+  #lines: AsyncIterator<string> | undefined;
+  #queue: Promise<void> = Promise.resolve();
+
+  constructor(worker: WorkerClient, io: CommandIo) {
+    this.#worker = worker;
+    this.#io = io;
+  }
+
+  asked(asks: readonly OpenAsk[]): void {
+    for (const open of asks) {
+      if (this.#put.has(open.id)) continue;
+      this.#put.add(open.id);
+      this.#queue = this.#queue.then(() => this.#ask(open)).catch(() => {});
+    }
+  }
+
+  async #ask(open: OpenAsk): Promise<void> {
+    this.#io.out(`Allow ${describe(open)}? [y/N, or a reason to deny] `);
+    this.#lines ??= linesOf(this.#io.stdin);
+    const { done, value } = await this.#lines.next();
+    if (done === true) return;
+    const line = value.trim();
+    const yes = /^y(?:es)?$/i.test(line);
+    const reason = /^(?:n|no)?$/i.test(line) ? "the person said no" : line;
+    const answered = await this.#worker.answerAsk(
+      open.id,
+      yes ? { decision: "allow" } : { decision: "deny", reason },
+    );
+    if (!answered) this.#io.out("(it is no longer open)\n");
+  }
+}
+
+async function* linesOf(
+  stream: ReadableStream<Uint8Array>,
+): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  let held = "";
+  for await (const chunk of stream) {
+    held += decoder.decode(chunk, { stream: true });
+    for (let at = held.indexOf("\n"); at >= 0; at = held.indexOf("\n")) {
+      yield held.slice(0, at);
+      held = held.slice(at + 1);
+    }
+  }
+}
+
+function show(event: WatchEvent, io: CommandIo): void {
+  switch (event.type) {
+    case "frames":
+      if (event.gap) io.out("~ frames before this one are no longer kept\n");
+      for (const frame of event.frames) io.out(renderFrame(frame));
+      break;
+    case "state":
+      io.out(`· ${event.state}${event.stalled ? " (stalled)" : ""}\n`);
+      break;
+    case "asks":
+      break;
+    case "end":
+      io.out(`· ended: ${visible(event.reason)}\n`);
+  }
+}
+
+function showJson(event: WatchEvent, io: CommandIo): void {
+  if (event.type !== "frames") {
+    io.out(`${JSON.stringify(event)}\n`);
+    return;
+  }
+  if (event.gap) {
+    io.out(`${JSON.stringify({ type: "gap", next: event.from })}\n`);
+  }
+  for (const [at, frame] of event.frames.entries()) {
+    io.out(
+      `${JSON.stringify({ type: "frame", index: event.from + at, frame })}\n`,
+    );
+  }
+}
+
+function describe(open: OpenAsk): string {
+  const input = visible(JSON.stringify(open.input) ?? "");
+  return `${visible(open.tool_name)} ${
+    input.length > 200 ? `${input.slice(0, 200)}…` : input
+  }`;
+}
+
+function parseInput(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch {
+    throw new UsageError(
+      `Cannot read the command line: --input is no JSON`,
+      `--input '{"…":"…"}'`,
+    );
+  }
+}
+
+async function textOf(flags: Flags, io: CommandIo): Promise<string> {
+  const words = [...flags.operands.slice(1), ...flags.rest];
+  if (words.length === 0) {
+    throw new UsageError(
+      "Cannot read the command line: the text is missing",
+      "worker ask ID TEXT",
+    );
+  }
+  if (words.length > 1 || words[0] !== "-") return words.join(" ");
+  return await new Response(io.stdin).text();
+}
