@@ -219,6 +219,21 @@ class Run {
   /** The gate is shown before the first turn, and without one there is no turn. */
   #showGate(agent: ChosenAgent, worker: Worker): void {
     const { kind, verified, detail } = worker.gate;
+    if (kind !== "none" && !verified) {
+      throw new Error(
+        `Cannot run "${agent.name}": its gate is not verified (${detail}); update the agent or choose another --agent`,
+      );
+    }
+    this.#render.start({
+      agent: agent.name,
+      pid: Deno.pid,
+      agentPid: agent.driver.status().pid,
+      gate: kind,
+      verified,
+      guard: this.#args.guard,
+      workspace: this.#places.workspace,
+      socket: worker.socketPath,
+    });
     if (!this.#args.guard) {
       this.#render.warn(
         "WARNING: --no-guard: nothing judges where this agent writes",
@@ -227,15 +242,6 @@ class Run {
     if (kind === "none") {
       this.#render.warn(
         `guard: asks only, no gate: ${agent.name} decides which calls it asks about (${detail})`,
-      );
-    } else if (!verified) {
-      throw new Error(
-        `Cannot run "${agent.name}": its gate is not verified (${detail}); update the agent or choose another --agent`,
-      );
-    } else {
-      const guard = this.#args.guard ? "guard" : "gate";
-      this.#render.note(
-        `${guard}: ${kind}, verified; workspace ${this.#places.workspace}`,
       );
     }
   }
@@ -272,18 +278,17 @@ class Run {
   }
 
   #follow(worker: Worker, hooks: SessionHooks): () => void {
+    const render = this.#render;
     return follow(worker.session, {
-      ...this.#render,
       frame: (index, frame) => {
         hooks.observe(frame);
-        this.#render.frame(index, frame);
+        render.frame(index, frame);
       },
       verdict: (call, verdict) => {
         this.#notes.judged(call, verdict);
-        this.#render.verdict(call, verdict);
+        render.verdict(call, verdict);
       },
-      note: (line) => this.#render.note(line),
-      warn: (line) => this.#render.warn(line),
+      note: (line) => render.note(line),
     });
   }
 

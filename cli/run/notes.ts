@@ -1,5 +1,5 @@
 import type { DeniedCall, ToolCall, Verdict } from "@bulkhead/worker";
-import { describeInput } from "./render.ts";
+import { below, describeInput } from "./render.ts";
 import type { Denial } from "./summary.ts";
 
 /** What is remembered of a session for its summary. */
@@ -27,7 +27,7 @@ export class SessionNotes {
 
   /** A call was judged. */
   judged(call: ToolCall, verdict: Verdict): void {
-    const input = describeInput(call.input);
+    const input = describeInput(call.input, this.#workspace);
     if (call.toolUseId !== undefined) this.#inputs.set(call.toolUseId, input);
     if (verdict.decision !== "deny") return;
     if (call.toolUseId !== undefined) {
@@ -53,7 +53,7 @@ export class SessionNotes {
         const { isFile, mtime } = await Deno.stat(path);
         // File systems keep coarser times than the clock.
         if (isFile && (mtime?.getTime() ?? 0) >= this.#since - 2000) {
-          found.push(this.#short(path));
+          found.push(below(path, this.#workspace));
         }
       } catch {
         // Not written, or removed again.
@@ -76,10 +76,5 @@ export class SessionNotes {
         reason: call.reason ?? "",
       })),
     ];
-  }
-
-  #short(path: string): string {
-    const prefix = `${this.#workspace}/`;
-    return path.startsWith(prefix) ? path.slice(prefix.length) : path;
   }
 }

@@ -1,6 +1,32 @@
 import type { CommandIo } from "@bulkhead/sandbox/command";
-import type { Frame, Session, ToolCall, Verdict } from "@bulkhead/worker";
+import type {
+  Frame,
+  JudgedCall,
+  Session,
+  ToolCall,
+  Verdict,
+} from "@bulkhead/worker";
 import { type Paint, paint, shorten, streamable, visible } from "./paint.ts";
+
+/** What is known of a session before its first turn. */
+export interface StartFacts {
+  /** The agent. */
+  agent: string;
+  /** Our process. */
+  pid: number;
+  /** The agent's process. */
+  agentPid: number | null;
+  /** How calls are seen before they run. */
+  gate: string;
+  /** Whether the agent has confirmed that. */
+  verified: boolean;
+  /** Whether the guard judges where calls write. */
+  guard: boolean;
+  /** The workspace. */
+  workspace: string;
+  /** The socket to attach to. */
+  socket: string;
+}
 
 /** Takes what happens in a session, for people or for programs. */
 export interface Renderer {
@@ -8,6 +34,8 @@ export interface Renderer {
   frame(index: number, frame: Frame): void;
   /** A verdict on a call, before it runs. */
   verdict(call: ToolCall, verdict: Verdict): void;
+  /** The session has begun; nothing was sent yet. */
+  start(facts: StartFacts): void;
   /** A line about the session itself. */
   note(line: string): void;
   /** A line that people must not miss. */
@@ -31,6 +59,7 @@ class TextRenderer implements Renderer {
   #midLine = false;
   /** Whether the current message was streamed, so that its whole text is not told again. */
   #streamed = false;
+  #workspace = "";
 
   constructor(io: CommandIo) {
     this.#io = io;
@@ -84,12 +113,20 @@ class TextRenderer implements Renderer {
     const agent = call.agentId === undefined ? "" : dim(" (subagent)");
     this.#line(
       `${dim("●")} ${bold(visible(call.toolName))} ${
-        dim(describeInput(call.input))
+        dim(describeInput(call.input, this.#workspace))
       }${agent}  ${said}`,
     );
     if (decision !== "allow" && reason !== undefined) {
       this.#line(`  ${dim("│")} ${visible(reason)}`);
     }
+  }
+
+  start({ gate, verified, guard, workspace }: StartFacts): void {
+    this.#workspace = workspace;
+    if (gate === "none" || !verified) return;
+    this.note(
+      `${guard ? "guard" : "gate"}: ${gate}, verified; workspace ${workspace}`,
+    );
   }
 
   note(line: string): void {
@@ -118,30 +155,62 @@ class TextRenderer implements Renderer {
   }
 }
 
-/** The arguments of a call in a few words: the one that names its object, if there is one. */
-export function describeInput(input: unknown): string {
+/** Arguments that name what a call is about, best first. */
+const TELLING = [
+  "file_path",
+  "notebook_path",
+  "filePath",
+  "path",
+  "command",
+  "pattern",
+  "url",
+  "query",
+  "question",
+  "description",
+];
+
+/**
+ * The arguments of a call in a few words: the one that names its object, if there
+ * is one.
+ *
+ * @param input The arguments.
+ * @param workspace Paths below it are shown without it.
+ * @returns at most 80 characters.
+ */
+export function describeInput(input: unknown, workspace = ""): string {
   if (typeof input !== "object" || input === null) return "";
   const fields = Object.entries(input);
-  const named = [
-    "file_path",
-    "notebook_path",
-    "filePath",
-    "path",
-    "command",
-    "pattern",
-    "url",
-    "query",
-    "description",
-  ];
-  for (const name of named) {
-    const value = fields.find(([key]) => key === name)?.[1];
-    if (typeof value === "string") return shorten(value, 80);
+  for (const name of TELLING) {
+    const value: unknown = fields.find(([key]) => key === name)?.[1];
+    if (typeof value !== "string") continue;
+    return shorten(below(value, workspace), 80);
+  }
+  const [only] = fields;
+  if (fields.length === 1 && Array.isArray(only?.[1]) && only[1].length > 0) {
+    return describeInput(only[1][0], workspace);
   }
   return fields.length === 0 ? "" : shorten(JSON.stringify(input), 80);
 }
 
 /**
- * One JSON object a line with its `type`: `frame`, `verdict`, `note`.
+ * A path as seen from the workspace.
+ *
+ * @param path Any text.
+ * @param workspace The workspace; none when empty.
+ * @returns the path relative to it when it lies inside, or right beside it.
+ */
+export function below(path: string, workspace: string): string {
+  if (workspace === "") return path;
+  if (path.startsWith(`${workspace}/`)) return path.slice(workspace.length + 1);
+  const parent = workspace.slice(0, workspace.lastIndexOf("/") + 1);
+  return parent.length > 1 && path.startsWith(parent)
+    ? `../${path.slice(parent.length)}`
+    : path;
+}
+
+/**
+ * One JSON object a line with its `type`: `start`, `frame`, `verdict`, `note`,
+ * `warning`.
  *
  * @param io Where to print.
  * @returns the renderer.
@@ -161,6 +230,17 @@ export function jsonRenderer(io: CommandIo): Renderer {
         ...call.toolUseId === undefined ? {} : { tool_use_id: call.toolUseId },
         ...call.agentId === undefined ? {} : { agent_id: call.agentId },
       }),
+    start: (facts) =>
+      print("start", {
+        agent: facts.agent,
+        pid: facts.pid,
+        agent_pid: facts.agentPid,
+        gate: facts.gate,
+        verified: facts.verified,
+        guard: facts.guard,
+        workspace: facts.workspace,
+        socket: facts.socket,
+      }),
     note: (text) => print("note", { text }),
     warn: (text) => print("warning", { text }),
   };
@@ -173,7 +253,10 @@ export function jsonRenderer(io: CommandIo): Renderer {
  * @param renderer Takes what happens.
  * @returns prints what is left and stops following.
  */
-export function follow(session: Session, renderer: Renderer): () => void {
+export function follow(
+  session: Session,
+  renderer: Pick<Renderer, "frame" | "verdict" | "note">,
+): () => void {
   let cursor = 0;
   const drain = (): void => {
     for (;;) {
@@ -185,17 +268,28 @@ export function follow(session: Session, renderer: Renderer): () => void {
       cursor = slice.next;
     }
   };
+  // A verdict falls while the lines that led to it are still being read: it is shown
+  // after them, and before what the agent does next.
+  const waiting: JudgedCall[] = [];
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const flush = (): void => {
+    clearTimeout(timer);
+    drain();
+    for (const { call, verdict } of waiting.splice(0)) {
+      renderer.verdict(call, verdict);
+    }
+  };
   const unwatch = session.watch((change) => {
-    if (change === "frames" || change === "ended") drain();
+    if (change === "frames" || change === "ended") flush();
   });
-  const unlisten = session.onVerdict(({ call, verdict }) => {
-    // The call's own text came before it.
-    drain();
-    renderer.verdict(call, verdict);
+  const unlisten = session.onVerdict((judged) => {
+    waiting.push(judged);
+    clearTimeout(timer);
+    timer = setTimeout(flush, 0);
   });
-  drain();
+  flush();
   return () => {
-    drain();
+    flush();
     unwatch();
     unlisten();
   };

@@ -1,0 +1,323 @@
+import {
+  assert,
+  assertEquals,
+  assertNotEquals,
+  assertStringIncludes,
+} from "@std/assert";
+import { DEMO_PREFIX } from "../cli/run/places.ts";
+
+const ROOT = new URL("..", import.meta.url).pathname;
+const MOD = `${ROOT}mod.ts`;
+const GREETING = `${ROOT}worker/scripted/examples/greeting.json`;
+
+interface Ran {
+  code: number;
+  out: string;
+  err: string;
+}
+
+async function bulkhead(
+  args: string[],
+  options: { cwd?: string; env?: Record<string, string> } = {},
+): Promise<Ran> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", MOD, ...args],
+    stdin: "null",
+    ...options,
+  }).output();
+  const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+  return { code, out: text(stdout), err: text(stderr) };
+}
+
+/** The objects of `--json` of one type. */
+function events(out: string, type: string): Record<string, unknown>[] {
+  return out.trim().split("\n").map((line) => JSON.parse(line)).filter((
+    event,
+  ) => event.type === type);
+}
+
+async function withWorld(
+  fn: (world: { dir: string; ws: string; home: string }) => Promise<void>,
+): Promise<void> {
+  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
+  await Deno.mkdir(`${dir}/ws`);
+  try {
+    await fn({ dir, ws: `${dir}/ws`, home: `${dir}/home` });
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+}
+
+async function demosLeft(): Promise<string[]> {
+  const temp = Deno.env.get("TMPDIR") ?? "/tmp";
+  return (await Array.fromAsync(Deno.readDir(temp), (entry) => entry.name))
+    .filter((name) => name.startsWith(DEMO_PREFIX));
+}
+
+Deno.test("demo: a plugin tool is called, an inside write allowed, an outside one denied, an ask put", async () => {
+  const { code, out, err } = await bulkhead([
+    "run",
+    "--agent",
+    "scripted",
+    "--example",
+    "greeting",
+  ]);
+  assertEquals([code, err], [0, ""]);
+  assertStringIncludes(out, "guard: callback, verified");
+  assertStringIncludes(out, "Hello, Bulkhead, from a process of its own");
+  assertStringIncludes(out, "Write hello.txt  allowed");
+  assertStringIncludes(out, "Write ../bulkhead-outside.txt  denied by guard");
+  assertStringIncludes(out, "eval guard: Write to ");
+  assertStringIncludes(out, "AskUserQuestion May I finish?");
+  assertStringIncludes(out, "files written hello.txt");
+  assertStringIncludes(out, "agent         scripted, exit 0");
+  assertEquals(out.includes("\x1b["), false, "no colour off a terminal");
+});
+
+Deno.test("demo: a second denied write in a copy of the script shows in the output", async () => {
+  await withWorld(async ({ dir, ws, home }) => {
+    const script = JSON.parse(await Deno.readTextFile(GREETING));
+    script.turns[0].steps.splice(-1, 0, {
+      message: [{
+        tool: "Write",
+        input: { file_path: `${dir}/second.txt`, content: "x" },
+      }],
+    });
+    await Deno.writeTextFile(`${dir}/script.json`, JSON.stringify(script));
+    const { code, out } = await bulkhead([
+      "run",
+      "--script",
+      `${dir}/script.json`,
+      "--cwd",
+      ws,
+      "--home",
+      home,
+      "--json",
+      "play",
+    ], { env: { FNO_CLAIMS_ROOT: dir } });
+    assertEquals(code, 0, out);
+    const denied = events(out, "verdict").filter((event) =>
+      event.decision === "deny"
+    );
+    assertEquals(denied.length, 2);
+    assertStringIncludes(JSON.stringify(denied[1]), `${dir}/second.txt`);
+    const [start] = events(out, "start");
+    assert(start);
+    assertNotEquals(start.pid, start.agent_pid);
+    const [summary] = events(out, "summary");
+    assertEquals(summary?.written, ["hello.txt"]);
+    assertEquals(
+      await Deno.stat(`${dir}/second.txt`).catch(() => "absent"),
+      "absent",
+    );
+    // Nothing of the worker is left but its record.
+    await Deno.stat(String(start.socket)).then(
+      () => assert(false, "the socket is left"),
+      () => {},
+    );
+  });
+});
+
+Deno.test("demo: a tool sees its own PID namespace and not the home's files", async () => {
+  await withWorld(async ({ dir, ws, home }) => {
+    const plugin = `${dir}/plugins/look`;
+    await Deno.mkdir(plugin, { recursive: true });
+    await Deno.mkdir(home);
+    await Deno.writeTextFile(`${home}/secret`, "hidden");
+    await Deno.writeTextFile(
+      `${plugin}/plugin.toml`,
+      `[[tools]]\nname = "look"\ncommand = "./look.sh"\n`,
+    );
+    await Deno.writeTextFile(
+      `${plugin}/look.sh`,
+      `#!/bin/sh\nreadlink /proc/self/ns/pid\ncat '${home}/secret' 2>&1\nexit 0\n`,
+    );
+    await Deno.chmod(`${plugin}/look.sh`, 0o755);
+    const { digestPlugin } = await import("@bulkhead/plugins");
+    const { hash } = await digestPlugin(plugin);
+    await Deno.writeTextFile(
+      `${dir}/script.json`,
+      JSON.stringify({
+        schema: 1,
+        turns: [{
+          steps: [{
+            message: [{
+              tool: "mcp__bulkhead__plugin__look__look",
+              input: {},
+            }],
+          }],
+        }],
+      }),
+    );
+    const { code, out } = await bulkhead([
+      "run",
+      "--script",
+      `${dir}/script.json`,
+      "--cwd",
+      ws,
+      "--home",
+      home,
+      "--plugin-dir",
+      `${dir}/plugins`,
+      "--trust-plugin",
+      `look=${hash}`,
+      "--isolation",
+      "preferred",
+      "--json",
+      "play",
+    ], { env: { FNO_CLAIMS_ROOT: dir } });
+    assertEquals(code, 0, out);
+    const said = JSON.stringify(events(out, "frame"));
+    const { probeIsolation } = await import("@bulkhead/sandbox");
+    const { backend } = await probeIsolation();
+    if (backend === "none") return;
+    assertEquals(said.includes("hidden"), false);
+    if (backend !== "bubblewrap") return;
+    const ours = await Deno.readLink("/proc/self/ns/pid");
+    assertStringIncludes(said, "pid:[");
+    assertEquals(said.includes(ours), false);
+  });
+});
+
+Deno.test("demo: nothing is left after a run, and the next run sweeps what a killed one left", async () => {
+  const temp = Deno.env.get("TMPDIR") ?? "/tmp";
+  const stale = `${temp}/${DEMO_PREFIX}1-1-stale`;
+  await Deno.mkdir(stale);
+  await Deno.writeTextFile(`${stale}/lock`, "");
+  const { code } = await bulkhead(["run", "--example", "greeting"]);
+  assertEquals(code, 0);
+  assertEquals(
+    (await demosLeft()).some((name) => name.endsWith("stale")),
+    false,
+  );
+});
+
+Deno.test("run: a second run in one workspace is refused", async () => {
+  await withWorld(async ({ dir, ws, home }) => {
+    await Deno.writeTextFile(
+      `${dir}/wait.json`,
+      JSON.stringify({ schema: 1, turns: [{ steps: [{ ask: "Wait?" }] }] }),
+    );
+    const first = new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "-A",
+        MOD,
+        "run",
+        "--script",
+        `${dir}/wait.json`,
+        "--cwd",
+        ws,
+        "--home",
+        home,
+        "--keep",
+        "--json",
+        "play",
+      ],
+      env: { FNO_CLAIMS_ROOT: dir },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    const reader = first.stdout.pipeThrough(new TextDecoderStream())
+      .getReader();
+    let seen = "";
+    while (!seen.includes('"type":"start"')) {
+      const { value, done } = await reader.read();
+      if (done) break;
+      seen += value;
+    }
+    const second = await bulkhead([
+      "run",
+      "--agent",
+      "scripted",
+      "--cwd",
+      ws,
+      "--home",
+      home,
+      "hi",
+    ], { env: { FNO_CLAIMS_ROOT: dir } });
+    assertEquals(second.code, 1);
+    assertStringIncludes(second.err, `pid ${first.pid}`);
+    first.kill("SIGTERM");
+    await first.status;
+    await reader.cancel();
+  });
+});
+
+for (
+  const [name, args, code, message] of [
+    ["an unknown command", ["runn"], 2, 'did you mean "run"'],
+    ["an unknown flag", ["run", "--agnet", "x", "hi"], 2, "--agent"],
+    ["no prompt", ["run"], 2, "there is no prompt"],
+    ["a missing script", ["run", "--script", "/no/such.json"], 1, "/no/such"],
+    ["a missing workspace", ["run", "--cwd", "/no/such", "hi"], 1, "/no/such"],
+    ["an unknown example", ["run", "--example", "nope"], 1, "greeting"],
+    ["an unknown agent", ["run", "--agent", "x", "hi"], 2, "--agent claude"],
+  ] as const
+) {
+  Deno.test(`run: ${name} is one line with the fix`, async () => {
+    const ran = await bulkhead([...args], {
+      env: { BULKHEAD_HOME: await Deno.makeTempDir() },
+    });
+    assertEquals(ran.code, code, ran.err);
+    assertStringIncludes(ran.err, message);
+    assertEquals(ran.err.trimEnd().split("\n").length, 1, ran.err);
+  });
+}
+
+Deno.test("run: bad TOML in the home's configuration names the file", async () => {
+  await withWorld(async ({ ws, home }) => {
+    await Deno.mkdir(home);
+    await Deno.writeTextFile(`${home}/config.toml`, "[capabilities\n");
+    const { code, err } = await bulkhead([
+      "run",
+      "--agent",
+      "scripted",
+      "--cwd",
+      ws,
+      "--home",
+      home,
+      "hi",
+    ], { env: { FNO_CLAIMS_ROOT: ws } });
+    assertEquals(code, 1);
+    assertStringIncludes(err, "config.toml");
+    assertEquals(err.trimEnd().split("\n").length, 1, err);
+  });
+});
+
+Deno.test("run: an agent that is not installed is one line with its install command", async () => {
+  await withWorld(async ({ dir, ws, home }) => {
+    const { code, err } = await bulkhead([
+      "run",
+      "--agent",
+      "codex",
+      "--cwd",
+      ws,
+      "--home",
+      home,
+      "hi",
+    ], { env: { PATH: dir, FNO_CLAIMS_ROOT: dir } });
+    assertEquals(code, 1);
+    assertStringIncludes(err, "npm i -g @openai/codex");
+  });
+});
+
+Deno.test("run: a socket path that is too long is named with its limit", async () => {
+  await withWorld(async ({ dir, ws }) => {
+    const home = `${dir}/${"x".repeat(120)}`;
+    const { code, err } = await bulkhead([
+      "run",
+      "--agent",
+      "scripted",
+      "--cwd",
+      ws,
+      "--home",
+      home,
+      "hi",
+    ], { env: { FNO_CLAIMS_ROOT: dir } });
+    assertEquals(code, 1);
+    assertStringIncludes(err, "107");
+    assertEquals(err.trimEnd().split("\n").length, 1, err);
+  });
+});
