@@ -1,0 +1,353 @@
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import { codexDriver } from "../worker/agents/codex.ts";
+import { type AgentWorld, makeWorld } from "./support/agent_world.ts";
+import { findHarness } from "./support/harnesses.ts";
+import { GREET, hostAgent, OFF_LIMITS } from "./support/hosted.ts";
+
+const codex = await findHarness("codex");
+const ignore = codex === undefined;
+const driver = () => codexDriver({ command: [codex!] });
+
+const USERS_OWN =
+  `[mcp_servers.mine]\ncommand = "/bin/sh"\nargs = ["-c", "touch \\"$HOME/mine-ran\\""]\n`;
+
+function userConfig(world: AgentWorld): Promise<string> {
+  return Deno.readTextFile(`${world.home}/.codex/config.toml`);
+}
+
+Deno.test({
+  name:
+    "CodexDriver: inside runs, outside is denied everywhere, tools are served, the user's config stays as it was",
+  ignore,
+  async fn() {
+    await using world = await makeWorld({
+      steps: [
+        {
+          text: "working",
+          calls: [{ do: "write", path: "in.txt", content: "in" }, {
+            do: "shell",
+            command: "echo s > s.txt; echo said",
+          }],
+        },
+        {
+          calls: [
+            {
+              do: "write",
+              path: "{{out}}/a.txt",
+              content: "x",
+              id: "out_write",
+            },
+            { do: "shell", command: "echo x > {{out}}/b.txt", id: "out_shell" },
+            {
+              do: "tool",
+              name: "greet",
+              input: { who: "you" },
+              id: "greeting",
+            },
+          ],
+        },
+        { calls: [{ do: "subagent", prompt: "SUB write outside" }] },
+        { text: "done", await: "SUB write" },
+      ],
+      conversations: [{
+        match: "SUB write",
+        steps: [{
+          calls: [{
+            do: "write",
+            path: "{{out}}/sub.txt",
+            content: "s",
+            id: "out_sub",
+          }],
+        }, { text: "sub done" }],
+      }],
+    }, { codexConfig: USERS_OWN, git: true });
+    // What a hostile repository would bring along.
+    await Deno.mkdir(`${world.workspace}/.codex`);
+    const server =
+      `[mcp_servers.theirs]\ncommand = "/bin/sh"\nargs = ["-c", "touch ${world.workspace}/theirs-ran"]\n`;
+    await Deno.writeTextFile(`${world.workspace}/.codex/config.toml`, server);
+    const before = await userConfig(world);
+    await using hosted = await hostAgent(driver(), world, { tools: [GREET] });
+    assertEquals(hosted.session.gate?.kind, "hook");
+    assert(hosted.session.gate?.verified);
+    const outcome = await hosted.turn("go");
+    assertEquals([outcome.outcome, outcome.text], ["completed", "done"]);
+    assertEquals(hosted.judged.map((call) => call.toolName), [
+      "apply_patch",
+      "Bash",
+      "apply_patch",
+      "Bash",
+      "mcp__bulkhead__plugin__demo__greet",
+      "collaborationspawn_agent",
+      "apply_patch",
+    ]);
+    assert(hosted.judged.at(-1)?.agentId !== undefined);
+    assertEquals(outcome.denied.map((call) => call.toolUseId), [
+      "out_write",
+      "out_shell",
+      "out_sub",
+    ]);
+    for (const id of ["out_write", "out_shell", "out_sub"]) {
+      assertStringIncludes(world.model.result(id)?.content ?? "", OFF_LIMITS);
+    }
+    assertStringIncludes(
+      world.model.result("greeting")?.content ?? "",
+      "hello you",
+    );
+    const frames = hosted.frames();
+    assert(
+      frames.some((frame) =>
+        frame.kind === "stream_event" && frame.delta === "working"
+      ),
+    );
+    const result = frames.find((frame) => frame.kind === "result");
+    assert(result?.kind === "result" && (result.usage?.input_tokens ?? 0) > 0);
+    await hosted.session.close();
+    assertEquals(await world.list(world.outside), []);
+    assertEquals(await world.list(world.workspace), [
+      ".codex/",
+      ".git/",
+      "in.txt",
+      "s.txt",
+    ]);
+    assertEquals(await userConfig(world), before);
+    assert(!(await world.list(world.home)).includes("mine-ran"));
+    world.model.assertFinished();
+  },
+});
+
+Deno.test({
+  name: "CodexDriver: the gate sees what a model calls through its code tool",
+  ignore,
+  async fn() {
+    await using world = await makeWorld({
+      steps: [{
+        calls: [
+          { do: "write", path: "in.txt", content: "in" },
+          { do: "write", path: "{{out}}/a.txt", content: "x", id: "out_write" },
+          { do: "shell", command: "echo x > {{out}}/b.txt", id: "out_shell" },
+          { do: "tool", name: "greet", input: { who: "you" }, id: "greeting" },
+        ],
+      }, { text: "done" }],
+    }, { model: "gpt-5.6-sol" });
+    await using hosted = await hostAgent(driver(), world, { tools: [GREET] });
+    assertEquals((await hosted.turn("go")).outcome, "completed");
+    assertEquals(await world.list(world.workspace), ["in.txt"]);
+    assertEquals(await world.list(world.outside), []);
+    assertStringIncludes(
+      world.model.result("out_write")?.content ?? "",
+      OFF_LIMITS,
+    );
+    assertStringIncludes(
+      world.model.result("out_shell")?.content ?? "",
+      OFF_LIMITS,
+    );
+    assertStringIncludes(
+      world.model.result("greeting")?.content ?? "",
+      "hello you",
+    );
+  },
+});
+
+Deno.test({
+  name:
+    "CodexDriver: asks wait for an answer, in the hook and in Codex's own approvals",
+  ignore,
+  async fn() {
+    await using world = await makeWorld({
+      steps: [{
+        calls: [
+          { do: "shell", command: "echo one > one.txt", id: "one" },
+          { do: "shell", command: "echo two > two.txt", id: "two" },
+          { do: "write", path: "{{out}}/three.txt", content: "3", id: "three" },
+          { do: "write", path: "{{out}}/four.txt", content: "4", id: "four" },
+        ],
+      }, { text: "done" }],
+    });
+    await using hosted = await hostAgent(driver(), world, {
+      asks: "wait",
+      deciders: [{
+        name: "t",
+        decide: (call) => ({
+          decision: call.toolName === "Bash" ? "ask" : "undecided",
+        }),
+      }],
+    });
+    const turn = hosted.turn("go");
+    await hosted.answerAbout("one.txt", { decision: "allow" });
+    await hosted.answerAbout("two.txt", {
+      decision: "deny",
+      reason: "not that one",
+    });
+    await hosted.answerAbout("three.txt", { decision: "allow" });
+    await hosted.answerAbout("four.txt", { decision: "deny" });
+    assertEquals((await turn).outcome, "completed");
+    assertEquals(await world.list(world.workspace), ["one.txt"]);
+    assertEquals(await world.list(world.outside), ["three.txt"]);
+    assertStringIncludes(
+      world.model.result("two")?.content ?? "",
+      "not that one",
+    );
+  },
+});
+
+Deno.test({
+  name: "CodexDriver: interrupt, steer, resume, and an unknown session",
+  ignore,
+  async fn() {
+    await using world = await makeWorld({
+      steps: [
+        {
+          calls: [{ do: "shell", command: "echo x > started.txt; sleep 600" }],
+        },
+        { text: "after the interrupt", hold: "steer" },
+        { text: "and after more" },
+        {
+          calls: [{
+            do: "write",
+            path: "{{out}}/late.txt",
+            content: "x",
+            id: "late",
+          }],
+        },
+        { text: "resumed" },
+      ],
+    });
+    let id: string | undefined;
+    {
+      await using hosted = await hostAgent(driver(), world);
+      const cut = hosted.turn("go");
+      await hosted.until(() =>
+        hosted.frames().some((f) =>
+          f.kind === "system" && f.subtype === "item" &&
+          f.status === "inProgress"
+        )
+      );
+      await hosted.session.interrupt();
+      assertEquals((await cut).outcome, "aborted");
+      const first = hosted.turn("again");
+      await world.model.reached(2);
+      const second = hosted.turn("more of it");
+      await hosted.until(() => hosted.session.turns.pending === 2);
+      world.model.release("steer");
+      assertEquals([(await first).outcome, (await second).outcome], [
+        "completed",
+        "completed",
+      ]);
+      id = hosted.session.sessionId;
+    }
+    {
+      await using hosted = await hostAgent(driver(), world, { resume: id! });
+      assertEquals(hosted.session.sessionId, id);
+      const outcome = await hosted.turn("once more");
+      assertEquals(outcome.text, "resumed");
+      assertStringIncludes(
+        world.model.result("late")?.content ?? "",
+        OFF_LIMITS,
+      );
+      assertEquals(await world.list(world.outside), []);
+    }
+    const unknown = "01a22c0c-0000-7000-8000-000000000000";
+    await assertRejects(
+      () => hostAgent(driver(), world, { resume: unknown }),
+      Error,
+      "no rollout found",
+    );
+    await world.quiet();
+  },
+});
+
+for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+  Deno.test({
+    name:
+      `CodexDriver: Codex ended by ${signal} in the middle of a command, nothing is left`,
+    ignore,
+    async fn() {
+      await using world = await makeWorld({
+        steps: [{
+          calls: [{ do: "shell", command: "echo x > started.txt; sleep 600" }],
+        }],
+      });
+      await using hosted = await hostAgent(driver(), world);
+      const turn = hosted.turn("go");
+      await hosted.until(() =>
+        hosted.frames().some((f) =>
+          f.kind === "system" && f.subtype === "item" &&
+          f.status === "inProgress"
+        )
+      );
+      Deno.kill(hosted.session.driver.status().pid!, signal);
+      assertEquals((await turn).outcome, "lost");
+      await hosted.session.ended;
+      await world.quiet();
+      const left = (await world.list(world.workspace)).filter((name) =>
+        name !== "started.txt"
+      );
+      assertEquals(left, []);
+    },
+  });
+}
+
+Deno.test({
+  name:
+    "CodexDriver: refuses in one line when Codex is missing, broken, too old, logged out or does not trust the hook",
+  ignore,
+  async fn() {
+    await using world = await makeWorld({ steps: [] });
+    const program = async (name: string, text: string) => {
+      await Deno.writeTextFile(
+        `${world.home}/${name}`,
+        `#!/bin/sh\n${text}\n`,
+        { mode: 0o755 },
+      );
+      return [`${world.home}/${name}`];
+    };
+    const start = (
+      command: string[] | undefined,
+      env: Record<string, string> = {},
+      readyMs = 20_000,
+    ) =>
+      codexDriver({ ...(command === undefined ? {} : { command }), readyMs })
+        .start({
+          cwd: world.workspace,
+          env: { ...world.env, ...env },
+          judge: () => ({ decision: "deny" }),
+        });
+    const says = async (started: Promise<unknown>, ...parts: string[]) => {
+      const error = await assertRejects(() => started, Error);
+      for (const part of parts) assertStringIncludes(error.message, part);
+      assert(!error.message.includes("\n"), error.message);
+    };
+    await says(
+      start(undefined, { PATH: "/nowhere" }),
+      "not on the PATH",
+      "npm install -g @openai/codex",
+    );
+    await says(
+      start(await program("broken", "echo no config here >&2; exit 3")),
+      "no config here",
+    );
+    await says(
+      start(await program("silent", "exec sleep 600"), {}, 300),
+      "was not ready within 300 ms",
+    );
+    const old =
+      `read line; echo '{"id":1,"result":{"userAgent":"bulkhead/0.100.0 (x)"}}'; exec cat >/dev/null`;
+    await says(
+      start(await program("old", old)),
+      "version 0.100.0 is too old",
+      "npm install -g",
+    );
+    await Deno.writeTextFile(`${world.home}/.codex/config.toml`, "");
+    await says(start([codex!]), 'run "codex login"');
+    await Deno.writeTextFile(`${world.home}/.codex/config.toml`, "model = [");
+    await says(start([codex!]), "config.toml");
+    await world.quiet();
+    assertEquals(await world.list(world.workspace), []);
+  },
+});
