@@ -37,15 +37,30 @@ export function servedTools(
 ): { tools: Map<string, Tool>; warnings: string[] } {
   const tools = new Map<string, Tool>();
   const warnings: string[] = [];
+  const spellings = new Map<string, Tool>();
   for (const tool of all) {
-    const name = servedName(tool);
-    const other = tools.get(name);
-    if (other === undefined) tools.set(name, tool);
-    else {warnings.push(
+    let name = servedName(tool);
+    // Some clients write "_" for "-", so names that differ in that alone are one name there.
+    if (spellings.has(spelling(name))) {
+      name = toolName(tool.source, {
+        max: Math.min(SERVED_NAME_MAX, name.length - 1),
+      });
+    }
+    const other = spellings.get(spelling(name));
+    if (other === undefined) {
+      spellings.set(spelling(name), tool);
+      tools.set(name, tool);
+    } else {
+      warnings.push(
         `tool "${tool.name}" is not served: its name "${name}" is taken by "${other.name}"`,
-      );}
+      );
+    }
   }
   return { tools, warnings };
+}
+
+function spelling(name: string): string {
+  return name.replaceAll("-", "_");
 }
 
 /** Clients put a prefix of their own before a name and send at most 64 characters. */

@@ -98,6 +98,21 @@ Deno.test("served names have at most 48 characters, keep apart and can be called
   await close();
 });
 
+Deno.test("served names that differ in - and _ only are kept apart", async () => {
+  const source = { version: "1.0.0", hash: "", dir: "" };
+  const make = (name: string) =>
+    tool(`plugin__p__${name}`, echo.execute, {
+      source: { ...source, plugin: "p", tool: name },
+    });
+  const { client, close } = await connect(registryOf(make("a-b"), make("a_b")));
+  const names = (await client.listTools()).tools.map((each) =>
+    each.name.replaceAll("-", "_")
+  );
+  assertEquals(names.length, 2);
+  assertEquals(new Set(names).size, 2);
+  await close();
+});
+
 Deno.test("a call hands on arguments and gives content, errors and details back", async () => {
   const details = {
     exitCode: 3,
