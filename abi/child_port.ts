@@ -7,6 +7,7 @@
 import {
   denoEntry,
   inheritedEnvironment,
+  type IsolationBackend,
   type IsolationLevel,
   type IsolationPolicy,
   type ManagedProcess,
@@ -81,7 +82,7 @@ const MARGIN_MS = 1_500;
 export class ChildPort implements PluginPort {
   registration: Registration = emptyRegistration();
   /** What confines it. */
-  readonly isolation: string;
+  readonly isolation: IsolationBackend;
   readonly #options: ChildOptions;
   readonly #process: ManagedProcess;
   readonly #log: OutputLog;

@@ -34,6 +34,7 @@ import {
   decodeText,
   encodeText,
   EVENT,
+  heapBytes,
   libc,
   mallocBytes,
   nativeFunction,
@@ -158,10 +159,16 @@ export interface EngineStats {
   active: number;
   /** Native calls waiting for a place. */
   queued: number;
+  /** Handlers that ran over their budget and still run. */
+  lateHandlers: number;
   /** Strings that were no UTF-8. */
   invalidUtf8: number;
   /** The longest a single poll took, in milliseconds. */
   longestPollMs: number;
+  /** Bytes allocated from malloc in its process; 0 where that is not known. */
+  heapBytes: number;
+  /** Bytes of memory that its process holds. */
+  rssBytes: number;
   /** Strings given to the plugin; only with accounting. */
   hostStrings: HostStringCounts;
 }
@@ -252,6 +259,7 @@ export class Engine {
     stringsReceived: 0,
     stringsFreed: 0,
     latePartials: 0,
+    lateHandlers: 0,
     invalidUtf8: 0,
     longestPollMs: 0,
   };
@@ -488,6 +496,8 @@ export class Engine {
       actions: this.#bridge.calls,
       active: this.#gate.active,
       queued: this.#gate.queued,
+      heapBytes: heapBytes(),
+      rssBytes: Deno.memoryUsage().rss,
       hostStrings: this.#bridge.counts(),
     };
   }
@@ -750,8 +760,12 @@ export class Engine {
       () => this.#onWedged?.(what),
       this.#limits.stuckMs,
     );
-    const clear = () => clearTimeout(timer);
-    call.then(clear, clear);
+    this.#stats.lateHandlers++;
+    const back = () => {
+      this.#stats.lateHandlers--;
+      clearTimeout(timer);
+    };
+    call.then(back, back);
   }
 }
 

@@ -37,6 +37,24 @@ const LIBC = {
   strlen: { parameters: ["u64"], result: "usize" },
   dup2: { parameters: ["i32", "i32"], result: "i32" },
   open: { parameters: ["buffer", "i32"], result: "i32" },
+  mallinfo2: {
+    parameters: [],
+    result: {
+      struct: [
+        "u64",
+        "u64",
+        "u64",
+        "u64",
+        "u64",
+        "u64",
+        "u64",
+        "u64",
+        "u64",
+        "u64",
+      ],
+    },
+    optional: true,
+  },
 } as const;
 
 /** The functions of libc that the host uses. */
@@ -233,4 +251,20 @@ export function nativeFunction<const D extends Deno.ForeignFunction>(
     throw new TypeError("Cannot call a function: it is NULL");
   }
   return new Deno.UnsafeFnPointer(pointer, definition);
+}
+
+/**
+ * The bytes that are allocated from malloc in this process.
+ *
+ * @returns The bytes, 0 where the C library does not tell.
+ */
+export function heapBytes(): number {
+  const info = libc().mallinfo2?.();
+  if (info === undefined) return 0;
+  const bytes = structBytes(info);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const HBLKHD = 4;
+  const UORDBLKS = 7;
+  return Number(view.getBigUint64(HBLKHD * 8, true)) +
+    Number(view.getBigUint64(UORDBLKS * 8, true));
 }

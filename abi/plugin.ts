@@ -4,7 +4,11 @@
  * @module
  */
 
-import type { IsolationLevel, IsolationPolicy } from "@bulkhead/sandbox";
+import type {
+  IsolationBackend,
+  IsolationLevel,
+  IsolationPolicy,
+} from "@bulkhead/sandbox";
 import { answerAction, headlessActions, type HostActions } from "./actions.ts";
 import { ChildPort } from "./child_port.ts";
 import {
@@ -247,6 +251,11 @@ export class NativePlugin implements AsyncDisposable {
   /** Why it is disabled, if it crashed too often. */
   get disabled(): AbiError | undefined {
     return this.#disabled;
+  }
+
+  /** What confines its process; `none` inside this one. */
+  get isolation(): IsolationBackend {
+    return this.#port?.isolation ?? "none";
   }
 
   /**
@@ -731,6 +740,7 @@ export class NativePlugin implements AsyncDisposable {
 
 /** A plugin inside this process. */
 class LocalPort implements PluginPort {
+  readonly isolation = "none";
   readonly registration: Registration;
   readonly #engine: Engine;
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { IsolationBackend } from "@bulkhead/sandbox";
 import type {
   DispatchMode,
   DispatchOutcome,
@@ -44,6 +45,8 @@ export interface PortEvent {
 
 /** A loaded plugin. Every promise rejects with an `AbiError` once the plugin is gone. */
 export interface PluginPort {
+  /** What confines it. */
+  readonly isolation: IsolationBackend;
   /** What it registered. */
   readonly registration: Registration;
   /** Runs a tool. */

@@ -1,0 +1,477 @@
+/**
+ * Several native plugins at once: one registry, events in order, handlers chained.
+ *
+ * @module
+ */
+
+import type { AddedTool, Tool, ToolRegistry } from "@bulkhead/plugins";
+import { encodeEvent, type NativeEvent } from "./codec.ts";
+import type { DispatchMode } from "./engine.ts";
+import { AbiError } from "./errors.ts";
+import { eventOrder, EventQueue, eventRule, VETO_EXIT_CODE } from "./events.ts";
+import { isObject, parseJson, stringifyJson } from "./json.ts";
+import {
+  loadNativePlugin,
+  type NativePlugin,
+  type NativePluginOptions,
+} from "./plugin.ts";
+import { nativeTools, type NativeToolsOptions } from "./tools.ts";
+
+/** Options of {@linkcode NativeHost}. */
+export interface NativeHostOptions
+  extends Omit<NativePluginOptions, "name" | "sha256"> {
+  /** Gets what a person should know, one line each: refused plugins, collisions, failing handlers. */
+  onDiagnostic?: (line: string) => void;
+}
+
+/** What the plugins made of an event. */
+export interface EventResult {
+  /** The plugin that vetoed it and what that means. */
+  veto?: {
+    plugin: string;
+    effect: "exit" | "advisory" | "ignored" | "stop";
+    exitCode?: number;
+  };
+  /** The plugin that claimed it: the host leaves its own handling out. */
+  claimedBy?: string;
+  /** Handlers that failed, ran late or were skipped, one line each. */
+  problems: string[];
+}
+
+/** Options of {@linkcode NativeHost.dispatch}. */
+export interface DispatchOptions {
+  /**
+   * Which answers of handlers count.
+   *
+   * @default the event's own rule
+   */
+  mode?: DispatchMode;
+}
+
+/** Where skills, prompts and themes are. */
+export interface DiscoveredResources {
+  /** Directories of skills. */
+  skillPaths: string[];
+  /** Directories of prompts. */
+  promptPaths: string[];
+  /** Directories of themes. */
+  themePaths: string[];
+}
+
+/** The event a before_agent_start handler sees. */
+export interface AgentStart {
+  /** What the user asked. */
+  prompt: string;
+  /** The number of pictures with it. */
+  imageCount?: number;
+  /** The session. */
+  sessionId?: string;
+  /** The system prompt the run would use. */
+  systemPrompt: string;
+}
+
+/**
+ * A set of native plugins, each in its own process. One that does not load or crashes leaves the others alone.
+ *
+ * @example A library that does not load costs a line and nothing else
+ * ```ts
+ * import { NativeHost } from "@bulkhead/abi";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const lines: string[] = [];
+ * await using host = new NativeHost({ onDiagnostic: (line) => lines.push(line) });
+ * await host.load(["/nowhere/libweather.so"]);
+ * assertEquals(host.plugins, []);
+ * assertEquals(lines, ['Cannot load "/nowhere/libweather.so": there is no such file']);
+ * ```
+ */
+export class NativeHost implements AsyncDisposable {
+  readonly #options: NativeHostOptions;
+  readonly #plugins: NativePlugin[] = [];
+  readonly #queue = new EventQueue<NativeEvent>();
+  readonly #busy = new Set<NativePlugin>();
+  #draining: Promise<void> | undefined;
+  #closed = false;
+
+  /**
+   * Creates an empty host.
+   *
+   * @param options What every plugin is loaded with.
+   */
+  constructor(options: NativeHostOptions = {}) {
+    this.#options = options;
+  }
+
+  /** The loaded plugins, in the order of loading. */
+  get plugins(): readonly NativePlugin[] {
+    return this.#plugins;
+  }
+
+  /** Events that were dropped because the plugins were too slow. */
+  get droppedEvents(): number {
+    return this.#queue.dropped;
+  }
+
+  /**
+   * Loads libraries; they start at the same time and count in the given order.
+   *
+   * @param paths The libraries.
+   * @returns The plugins that loaded. The others are a diagnostic each.
+   */
+  async load(paths: readonly string[]): Promise<NativePlugin[]> {
+    const { onDiagnostic, ...options } = this.#options;
+    const loaded = await Promise.allSettled(
+      paths.map((path) =>
+        loadNativePlugin(path, {
+          ...options,
+          onCrash: (error) => {
+            onDiagnostic?.(error.message);
+            options.onCrash?.(error);
+          },
+        })
+      ),
+    );
+    const plugins: NativePlugin[] = [];
+    for (const result of loaded) {
+      if (result.status === "fulfilled") {
+        plugins.push(result.value);
+        this.add(result.value);
+      } else this.#say(message(result.reason));
+    }
+    return plugins;
+  }
+
+  /**
+   * Adds a plugin that was loaded otherwise.
+   *
+   * @param plugin The plugin; it is closed with the host.
+   */
+  add(plugin: NativePlugin): void {
+    for (const line of plugin.registration.diagnostics) {
+      this.#say(`Plugin "${plugin.name}": ${line}`);
+    }
+    for (const [kind, names] of named(plugin)) {
+      for (const name of names) {
+        const holder = this.#plugins.find((p) =>
+          named(p).get(kind)?.includes(name)
+        );
+        if (holder !== undefined) {
+          this.#say(
+            `Plugin "${plugin.name}": ${kind} "${name}" is taken by plugin "${holder.name}", which stays`,
+          );
+        }
+      }
+    }
+    this.#plugins.push(plugin);
+  }
+
+  /**
+   * The tools of all plugins; of a name that comes twice the first one.
+   *
+   * @param options Wire names, deadline.
+   * @returns The tools.
+   */
+  tools(options: NativeToolsOptions = {}): Tool[] {
+    const seen = new Set<string>();
+    return this.#plugins.flatMap((plugin) => nativeTools(plugin, options))
+      .filter((tool) => {
+        if (seen.has(tool.name)) return false;
+        seen.add(tool.name);
+        return true;
+      });
+  }
+
+  /**
+   * Adds the tools of all plugins to a registry.
+   *
+   * @param registry The registry.
+   * @param options Wire names, deadline.
+   * @returns What became of each.
+   */
+  addTools(
+    registry: ToolRegistry,
+    options: NativeToolsOptions = {},
+  ): AddedTool[] {
+    return this.#plugins.flatMap((plugin) => nativeTools(plugin, options)).map((
+      tool,
+    ) => registry.add(tool));
+  }
+
+  /**
+   * Finds who holds a name.
+   *
+   * @param kind What is looked for.
+   * @param name Its name.
+   * @returns The first plugin that registered it.
+   */
+  find(
+    kind: "tool" | "command" | "flag" | "provider" | "oauth provider",
+    name: string,
+  ): NativePlugin | undefined {
+    const wanted = kind === "command" ? name.replace(/^\//, "") : name;
+    return this.#plugins.find((plugin) =>
+      named(plugin).get(kind)?.includes(wanted)
+    );
+  }
+
+  /**
+   * Sends an event to every handler, in order, and waits for them.
+   *
+   * @param event The event.
+   * @param options Another mode than the event's own.
+   * @returns A veto, a claim, and what went wrong.
+   */
+  async dispatch(
+    event: NativeEvent,
+    options: DispatchOptions = {},
+  ): Promise<EventResult> {
+    const { tag, strings, isError } = encodeEvent(event);
+    const rule = eventRule(event.type, options.mode);
+    const result: EventResult = { problems: [] };
+    const { run, skipped } = eventOrder(
+      this.#plugins,
+      event.type,
+      Deno.build.os,
+    );
+    for (const plugin of skipped) {
+      result.problems.push(
+        `Plugin "${plugin.name}": ${event.type} is skipped on ${Deno.build.os}, it declares ${
+          plugin.registration.platforms.join(", ")
+        }`,
+      );
+    }
+    for (const plugin of run) {
+      if (this.#busy.has(plugin)) {
+        result.problems.push(
+          `Plugin "${plugin.name}": ${event.type} is skipped, an earlier handler still runs`,
+        );
+        continue;
+      }
+      try {
+        // A veto that is ignored must not end the fan-out either.
+        const mode = rule.veto === "ignored" && rule.mode === "lifecycle"
+          ? "observe"
+          : rule.mode;
+        const outcome = await plugin.dispatch({
+          tag,
+          strings,
+          isError,
+          mode,
+          budgetMs: rule.budgetMs,
+        });
+        for (const [index, rc] of outcome.failed) {
+          result.problems.push(
+            `Plugin "${plugin.name}": ${event.type} handler ${index} returned ${rc}`,
+          );
+        }
+        for (const index of outcome.late) {
+          result.problems.push(
+            `Plugin "${plugin.name}": ${event.type} handler ${index} took longer than ${rule.budgetMs} ms and was left behind`,
+          );
+        }
+        if (outcome.late.length > 0 && rule.mode === "observe") {
+          this.#rest(plugin);
+        }
+        if (outcome.verdict === "claimed") {
+          result.claimedBy = plugin.name;
+          break;
+        }
+        if (outcome.verdict === "abort") {
+          const exit = rule.veto === "exit" ? { exitCode: VETO_EXIT_CODE } : {};
+          result.veto = { plugin: plugin.name, effect: rule.veto, ...exit };
+          break;
+        }
+      } catch (error) {
+        if (!(error instanceof AbiError)) throw error;
+        result.problems.push(
+          `Plugin "${plugin.name}": ${event.type} failed: ${error.message}`,
+        );
+      }
+    }
+    for (const line of result.problems) this.#say(line);
+    return result;
+  }
+
+  /**
+   * Sends an event and does not wait: in order, one event after the other. When the plugins cannot follow, message
+   * updates are dropped first.
+   *
+   * @param event The event.
+   */
+  emit(event: NativeEvent): void {
+    if (this.#closed) return;
+    this.#queue.push(event);
+    this.#draining ??= this.#drain();
+  }
+
+  /** Waits until every emitted event was handled. */
+  async settled(): Promise<void> {
+    await this.#draining;
+  }
+
+  /**
+   * Asks every plugin where its skills, prompts and themes are.
+   *
+   * @param cwd The workspace.
+   * @param reason Why: at the start, or after a reload.
+   * @returns All paths, in the order of loading.
+   */
+  async discoverResources(
+    cwd: string,
+    reason: "startup" | "reload" = "startup",
+  ): Promise<DiscoveredResources> {
+    const found: DiscoveredResources = {
+      skillPaths: [],
+      promptPaths: [],
+      themePaths: [],
+    };
+    for (const plugin of this.#plugins) {
+      for (let index = 0; index < plugin.registration.discover; index++) {
+        const value = await this.#ask(plugin, "discover", index, [cwd, reason]);
+        if (!isObject(value)) continue;
+        for (
+          const key of ["skillPaths", "promptPaths", "themePaths"] as const
+        ) {
+          const paths = value[key];
+          if (Array.isArray(paths)) {
+            found[key].push(
+              ...paths.filter((path) => typeof path === "string"),
+            );
+          }
+        }
+      }
+    }
+    return found;
+  }
+
+  /**
+   * Lets the plugins replace the system prompt of one run. Each handler sees what the one before it left.
+   *
+   * @param start The run.
+   * @returns The system prompt to use.
+   */
+  async beforeAgentStart(start: AgentStart): Promise<string> {
+    let { systemPrompt } = start;
+    for (const plugin of this.#plugins) {
+      for (
+        let index = 0;
+        index < plugin.registration.beforeAgentStart;
+        index++
+      ) {
+        const event = stringifyJson({
+          imageCount: 0,
+          ...start,
+          host: HOST,
+          systemPrompt,
+        });
+        const value = await this.#ask(plugin, "beforeAgentStart", index, [
+          event,
+        ]);
+        if (
+          isObject(value) && typeof value.systemPrompt === "string"
+        ) systemPrompt = value.systemPrompt;
+      }
+    }
+    return systemPrompt;
+  }
+
+  /**
+   * Tells every plugin which session is active.
+   *
+   * @param id The session.
+   */
+  setSession(id: string): void {
+    for (const plugin of this.#plugins) plugin.setSession(id);
+  }
+
+  /** Tells the plugins that the session ends, within their budget, and ends them. */
+  async shutdown(): Promise<void> {
+    await this.settled();
+    await this.dispatch({ type: "SessionShutdown" });
+    await this.close();
+  }
+
+  /** Ends every plugin. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all(this.#plugins.map((plugin) => plugin.close()));
+    await this.#draining;
+  }
+
+  /** Same as {@linkcode close}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  async #drain(): Promise<void> {
+    for (
+      let event = this.#queue.shift();
+      event !== undefined;
+      event = this.#queue.shift()
+    ) {
+      if (this.#closed) break;
+      await this.dispatch(event, { mode: "observe" });
+    }
+    this.#draining = undefined;
+  }
+
+  /** Leaves a plugin out whose handler does not return, until it answers again. */
+  #rest(plugin: NativePlugin): void {
+    this.#busy.add(plugin);
+    const check = async (): Promise<void> => {
+      try {
+        while (!this.#closed && (await plugin.stats()).lateHandlers > 0) {
+          await new Promise((resolve) => setTimeout(resolve, 250));
+        }
+      } catch {
+        // It was stopped; the one started in its place is rested.
+      }
+      this.#busy.delete(plugin);
+    };
+    check();
+  }
+
+  async #ask(
+    plugin: NativePlugin,
+    kind: "discover" | "beforeAgentStart",
+    index: number,
+    inputs: readonly string[],
+  ): Promise<unknown> {
+    try {
+      const { rc, text } = await plugin.invoke(kind, index, inputs);
+      if (rc === 0) return text === "" ? undefined : parseJson(text);
+      this.#say(
+        `Plugin "${plugin.name}": ${kind} handler ${index} returned ${rc}`,
+      );
+    } catch (error) {
+      if (!(error instanceof AbiError) && !(error instanceof SyntaxError)) {
+        throw error;
+      }
+      this.#say(
+        `Plugin "${plugin.name}": ${kind} handler ${index} failed: ${error.message}`,
+      );
+    }
+    return undefined;
+  }
+
+  #say(line: string): void {
+    this.#options.onDiagnostic?.(line);
+  }
+}
+
+const HOST = { name: "rpi", version: "0.1.0" };
+
+function named(plugin: NativePlugin): Map<string, string[]> {
+  const { tools, commands, flags, providers, oauth } = plugin.registration;
+  return new Map([
+    ["tool", tools.map((t) => t.name)],
+    ["command", commands.map((c) => c.name)],
+    ["flag", flags.map((f) => f.name)],
+    ["provider", providers.map((p) => p.id)],
+    ["oauth provider", oauth.map((o) => o.id)],
+  ]);
+}
+
+function message(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
