@@ -33,9 +33,11 @@ export * from "./agents/start_error.ts";
 export * from "./agents/stream_json.ts";
 export * from "./asks.ts";
 export * from "./client.ts";
+export * from "./fleet.ts";
 export * from "./frame.ts";
 export * from "./frame_log.ts";
 export * from "./gate.ts";
+export { type PageOptions, type PageServer, servePage } from "./page/server.ts";
 export * from "./posture.ts";
 export * from "./rpc.ts";
 export * from "./scripted_agent.ts";
@@ -49,7 +51,8 @@ export {
   type WorkerEvent,
 } from "./store/events.ts";
 export * from "./store/home.ts";
-export * from "./store/machine.ts";
+export { type Machine, thisMachine } from "./store/machine.ts";
+export * from "./store/processes.ts";
 export * from "./store/registry.ts";
 export type { RegistryRow } from "./store/rows.ts";
 export * from "./store/state.ts";

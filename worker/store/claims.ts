@@ -7,7 +7,8 @@
 import { readTextCapped } from "@bulkhead/sandbox";
 import { emitClaimEvent } from "./claim_events.ts";
 import { takeMutex } from "./claim_mutex.ts";
-import { type Machine, processStart, thisMachine } from "./machine.ts";
+import { type Machine, thisMachine } from "./machine.ts";
+import { processStart } from "./processes.ts";
 import { readYaml, writeYaml, type YamlScalar } from "./yaml.ts";
 
 /** What a claim file says. */

@@ -8,7 +8,8 @@ import {
   readClaim,
   releaseClaim,
 } from "./claims.ts";
-import { processStart, thisMachine } from "./machine.ts";
+import { thisMachine } from "./machine.ts";
+import { processStart } from "./processes.ts";
 
 async function withRoot(fn: (root: string) => Promise<void>): Promise<void> {
   const root = await Deno.makeTempDir();

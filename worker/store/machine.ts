@@ -1,5 +1,5 @@
 /**
- * Which machine this is, and when a process on it was started.
+ * Which machine this is.
  *
  * Deno reads `/proc` only with every permission; with fewer a short shell program
  * with a fixed text does.
@@ -20,30 +20,9 @@ export interface Machine {
   readonly bootMs?: number;
 }
 
-/** When a process was started. */
-export interface ProcessStart {
-  /** Clock ticks since boot, the field 22 of `/proc/PID/stat`. */
-  readonly ticks: number;
-  /** Milliseconds since the epoch, by the clock of now. */
-  readonly ms: number;
-}
-
-/** Memory and start of a process. */
-export interface ProcessInfo extends ProcessStart {
-  /** Resident memory in bytes. */
-  readonly rssBytes: number;
-  /** Pid of its parent. */
-  readonly parent: number;
-}
-
-/** Ticks a second: fixed on Linux for what user space sees. */
-const TICKS = 100;
-const PAGE = 4096;
 const READ_MACHINE = "cat /proc/sys/kernel/hostname; echo; " +
   "cat /etc/machine-id 2>/dev/null; echo; readlink /proc/self/ns/pid; echo; " +
   "cat /proc/sys/kernel/random/boot_id; echo; grep ^btime /proc/stat; exit 0";
-const READ_STATS =
-  'for p in "$@"; do read -r l < "/proc/$p/stat" && echo "$l"; done 2>/dev/null; exit 0';
 
 let known: Promise<Machine> | undefined;
 
@@ -79,7 +58,9 @@ async function readMachine(): Promise<Machine> {
 }
 
 /** Reads with every permission; `undefined` otherwise. An empty path stands for the pid namespace. */
-async function readDirectly(paths: string[]): Promise<string | undefined> {
+export async function readDirectly(
+  paths: string[],
+): Promise<string | undefined> {
   const parts: string[] = [];
   for (const path of paths) {
     try {
@@ -104,77 +85,21 @@ async function hostName(): Promise<string> {
   }
 }
 
-/**
- * When the process was started; `undefined` when there is none, or it is only waiting to be reaped.
- *
- * @param pid The process
- * @returns Its start
- */
-export async function processStart(
-  pid: number,
-): Promise<ProcessStart | undefined> {
-  return (await processInfo([pid])).get(pid);
-}
-
-/**
- * Start and memory of processes; those that do not exist are left out.
- *
- * @param pids The processes
- * @returns What is known, by pid
- */
-export async function processInfo(
-  pids: readonly number[],
-): Promise<Map<number, ProcessInfo>> {
-  const found = new Map<number, ProcessInfo>();
-  const wanted = pids.filter((pid) => Number.isSafeInteger(pid) && pid > 0);
-  if (wanted.length === 0 || Deno.build.os !== "linux") return found;
-  const stats = await readStats(wanted);
-  const boot = await bootTime();
-  for (const line of stats.split("\n")) {
-    const open = line.indexOf("("), close = line.lastIndexOf(")");
-    if (open < 0 || close < 0) continue;
-    const pid = Number(line.slice(0, open));
-    const fields = line.slice(close + 2).split(" ");
-    if (/[ZX]/.test(fields[0] ?? "Z")) continue;
-    const ticks = Number(fields[19]);
-    found.set(pid, {
-      ticks,
-      ms: boot + ticks * (1000 / TICKS),
-      rssBytes: Number(fields[21]) * PAGE,
-      parent: Number(fields[1]),
-    });
-  }
-  return found;
-}
-
 /** The boot time moves with the clock: it is read again each time where that is cheap. */
-async function bootTime(): Promise<number> {
+export async function bootTime(): Promise<number> {
   const stat = await readDirectly(["/proc/stat"]);
   const btime = /^btime (\d+)/m.exec(stat ?? "")?.[1];
   if (btime !== undefined) return Number(btime) * 1000;
   return (await thisMachine()).bootMs ?? 0;
 }
 
-async function readStats(pids: readonly number[]): Promise<string> {
-  const lines: string[] = [];
-  for (const pid of pids) {
-    try {
-      lines.push((await Deno.readTextFile(`/proc/${pid}/stat`)).trim());
-    } catch (error) {
-      if (error instanceof Deno.errors.NotCapable) {
-        return await shell(READ_STATS, pids.map(String));
-      }
-    }
-  }
-  return lines.join("\n");
-}
-
-async function shell(
+/** Runs a fixed shell program, for what may not be read directly. */
+export async function shell(
   script: string,
   args: readonly string[] = [],
 ): Promise<string> {
   const result = await run(["/bin/sh", "-c", script, "sh", ...args], {
-    env: {},
+    env: { PATH: "/usr/bin:/bin:/usr/sbin:/sbin" },
   });
   return result.stdout;
 }

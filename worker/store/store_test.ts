@@ -1,3 +1,4 @@
+// deno-lint-ignore-file camelcase -- field names are the file's own
 import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { appendEvent, eventLine, fitEventData, readEvents } from "./events.ts";
 import {

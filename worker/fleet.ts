@@ -1,0 +1,466 @@
+/**
+ * Every worker under a home: how it stands, what a killed one has left, and how to
+ * clear that away.
+ *
+ * @module
+ */
+import { connect, type SessionStatus } from "./client.ts";
+import { isClaimLive, readClaim, releaseClaim } from "./store/claims.ts";
+import { appendEvent } from "./store/events.ts";
+import { workerFiles, type WorkerHome, workerHome } from "./store/home.ts";
+import {
+  endProcess,
+  type ProcessInfo,
+  processInfo,
+  processTree,
+} from "./store/processes.ts";
+import { findRow, readRegistry, updateRegistry } from "./store/registry.ts";
+import type { RegistryRow } from "./store/rows.ts";
+import { readState, updateState, type WorkerState } from "./store/state.ts";
+
+/**
+ * How a worker stands. `running`, `requires_action`, `idle` and `dead` are the session's own word;
+ * the rest is what is seen from outside: `starting`, `unresponsive` (it has the socket but does not
+ * answer), `orphaned` (its process is gone without an end), `exited`.
+ */
+export type FleetState =
+  | SessionStatus["state"]
+  | "starting"
+  | "unresponsive"
+  | "orphaned"
+  | "exited";
+
+/** One worker of a home. */
+export interface FleetEntry {
+  /** The worker's short id. */
+  readonly shortId: string;
+  /** The agent's name in the registry, or the short id. */
+  readonly name: string;
+  /** How it stands. */
+  readonly state: FleetState;
+  /** The agent: `claude`, `scripted` … */
+  readonly agent: string | null;
+  /** The session's id. */
+  readonly sessionId: string | null;
+  /** Where it works. */
+  readonly cwd: string | null;
+  /** The worker's process, while it lives. */
+  readonly pid: number | null;
+  /** The agent's process, while it lives. */
+  readonly agentPid: number | null;
+  /** Milliseconds since the worker's process was started. */
+  readonly ageMs: number | null;
+  /** What the session has cost so far, in dollars. */
+  readonly costUsd: number | null;
+  /** Resident memory of the worker, its agent and everything below them. */
+  readonly memoryBytes: number | null;
+  /** Questions that wait for a person. */
+  readonly openAsks: number;
+  /** Turns that are not finished. */
+  readonly pendingTurns: number;
+  /** Milliseconds since the agent's last frame. */
+  readonly silentMs: number | null;
+  /** The worker's socket. */
+  readonly socketPath: string;
+  /** What is wrong, in one line. */
+  readonly problem?: string;
+}
+
+/** Options of {@linkcode listWorkers} and the functions built on it. */
+export interface FleetOptions {
+  /** How long a worker may take to answer. @default 2000 */
+  readonly timeoutMs?: number;
+}
+
+/** What {@linkcode recoverWorkers} found of one dead worker. */
+export interface RecoveredWorker {
+  /** The worker. */
+  readonly shortId: string;
+  /** Pid of an agent that had outlived its worker and was ended. */
+  readonly endedAgent: number | null;
+  /** Whether a stale socket was removed. */
+  readonly removedSocket: boolean;
+  /** Whether its claim was let go. */
+  readonly releasedClaim: boolean;
+}
+
+const TIMEOUT_MS = 2_000;
+const AT_ONCE = 64;
+
+/**
+ * Every worker under a home, those that answer and those that only left files.
+ *
+ * @param home The home, or its path
+ * @param options How long to wait for each
+ * @returns The workers, by short id
+ *
+ * @example
+ * ```ts
+ * import { listWorkers } from "@bulkhead/worker";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const home = await Deno.makeTempDir();
+ * assertEquals(await listWorkers(home), []);
+ * await Deno.remove(home, { recursive: true });
+ * ```
+ */
+export async function listWorkers(
+  home: WorkerHome | string,
+  options: FleetOptions = {},
+): Promise<FleetEntry[]> {
+  const places = typeof home === "string" ? workerHome(home) : home;
+  const rows = await rowsOf(places);
+  const ids = new Set(await directories(places));
+  for (const row of rows) if (row.short_id !== undefined) ids.add(row.short_id);
+  const processes = await processInfo();
+  const list: FleetEntry[] = [];
+  const waiting = [...ids].toSorted();
+  const work = async () => {
+    for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
+      const entry = await look(
+        places,
+        id,
+        findRow(rows, id),
+        processes,
+        options,
+      );
+      if (entry !== undefined) list.push(entry);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return list.toSorted((a, b) => a.shortId < b.shortId ? -1 : 1);
+}
+
+async function rowsOf(home: WorkerHome): Promise<RegistryRow[]> {
+  // A damaged registry must not hide the workers that run: `doctor` names it.
+  return await readRegistry(home).then((r) => r.rows, () => []);
+}
+
+async function directories(home: WorkerHome): Promise<string[]> {
+  const names: string[] = [];
+  try {
+    for await (const entry of Deno.readDir(home.root)) {
+      if (entry.isDirectory && /^[A-Za-z0-9_]/.test(entry.name)) {
+        names.push(entry.name);
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  return names;
+}
+
+async function look(
+  home: WorkerHome,
+  shortId: string,
+  row: RegistryRow | undefined,
+  processes: ReadonlyMap<number, ProcessInfo>,
+  options: FleetOptions,
+): Promise<FleetEntry | undefined> {
+  const files = filesOf(home, shortId);
+  if (files === undefined) return undefined;
+  const answer = await ask(files.socket, options.timeoutMs ?? TIMEOUT_MS);
+  const state = await readState(home, shortId).catch((error: unknown) =>
+    error instanceof Error ? error : undefined
+  );
+  if (answer === "absent" && state === undefined && row === undefined) {
+    return undefined;
+  }
+  const known = state instanceof Error ? undefined : state;
+  const pid = livePid(known, row, processes);
+  const status = typeof answer === "object" ? answer : undefined;
+  const agentPid = status?.childPid ?? liveAgent(known, processes)?.pid ?? null;
+  const started = pid === null ? undefined : processes.get(pid)?.ms;
+  const text = (value: unknown): string | null =>
+    typeof value === "string" ? value : null;
+  return {
+    shortId,
+    name: row?.name ?? shortId,
+    state: status?.state ?? seenState(answer, known, row, pid),
+    agent: status?.agent ?? text(known?.agent) ?? row?.harness ?? null,
+    sessionId: status?.sessionId ?? text(known?.session_id) ??
+      row?.harness_session_id ?? null,
+    cwd: row?.cwd ?? text(known?.cwd),
+    pid,
+    agentPid,
+    ageMs: started === undefined ? null : Math.max(0, Date.now() - started),
+    costUsd: status?.costUsd ?? numberOf(known?.cost_usd),
+    memoryBytes: await memory(pid ?? agentPid, processes),
+    openAsks: status?.openAsks ?? 0,
+    pendingTurns: status?.pendingTurns ?? 0,
+    silentMs: status?.silentMs ?? null,
+    socketPath: files.socket,
+    ...state instanceof Error ? { problem: state.message } : {},
+  };
+}
+
+function filesOf(home: WorkerHome, shortId: string) {
+  try {
+    return workerFiles(home, shortId);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Asks the worker; says why when it gives no status. */
+async function ask(
+  socket: string,
+  timeoutMs: number,
+): Promise<SessionStatus | "absent" | "refused" | "silent"> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  try {
+    using client = await connect(socket);
+    const late = new Promise<"silent">((resolve) => {
+      timer = setTimeout(() => resolve("silent"), timeoutMs);
+    });
+    return await Promise.race([client.status(), late]);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return "absent";
+    if (error instanceof Deno.errors.ConnectionRefused) return "refused";
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    return "silent";
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function seenState(
+  answer: "absent" | "refused" | "silent" | SessionStatus,
+  state: WorkerState | undefined,
+  row: RegistryRow | undefined,
+  pid: number | null,
+): FleetState {
+  if (answer === "silent") return "unresponsive";
+  const word = state?.status ?? row?.status;
+  const over = word === "exited" || word === "permanent_dead"
+    ? "exited"
+    : "orphaned";
+  // A host may outlive its workers: its pid says nothing about one that has ended.
+  if (pid === null || answer === "absent" && hasEnded(state)) return over;
+  return answer === "absent" ? "starting" : "unresponsive";
+}
+
+function hasEnded(state: WorkerState | undefined): boolean {
+  return state !== undefined && !state.ready &&
+    ["exited", "orphaned", "failed", "permanent_dead"].includes(state.status);
+}
+
+/** The worker's process, if the one that was recorded still lives. */
+function livePid(
+  state: WorkerState | undefined,
+  row: RegistryRow | undefined,
+  processes: ReadonlyMap<number, ProcessInfo>,
+): number | null {
+  const candidates: [unknown, unknown][] = [
+    [state?.worker_pid, state?.worker_start],
+    [row?.pid, row?.pid_start_time],
+  ];
+  for (const [pid, ticks] of candidates) {
+    if (typeof pid !== "number") continue;
+    const info = processes.get(pid);
+    if (info !== undefined && (ticks === undefined || info.ticks === ticks)) {
+      return pid;
+    }
+  }
+  return null;
+}
+
+function liveAgent(
+  state: WorkerState | undefined,
+  processes: ReadonlyMap<number, ProcessInfo>,
+): { pid: number; ticks: number } | undefined {
+  const pid = state?.child_pid, ticks = state?.child_start;
+  if (typeof pid !== "number" || typeof ticks !== "number") return undefined;
+  return processes.get(pid)?.ticks === ticks ? { pid, ticks } : undefined;
+}
+
+async function memory(
+  pid: number | null,
+  processes: ReadonlyMap<number, ProcessInfo>,
+): Promise<number | null> {
+  if (pid === null) return null;
+  const tree = await processTree(pid, processes);
+  return tree.reduce(
+    (sum, part) => sum + (processes.get(part.pid)?.rssBytes ?? 0),
+    0,
+  );
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}
+
+/**
+ * Puts in order what killed workers have left: ends an agent that outlived its worker, removes the
+ * stale socket, marks row and state as orphaned, lets the dead claim go. Live workers, those that
+ * do not answer too, are not touched.
+ *
+ * @param home The home, or its path
+ * @param options How long to wait for each worker
+ * @returns What was found of each
+ */
+export async function recoverWorkers(
+  home: WorkerHome | string,
+  options: FleetOptions = {},
+): Promise<RecoveredWorker[]> {
+  const places = typeof home === "string" ? workerHome(home) : home;
+  const recovered: RecoveredWorker[] = [];
+  for (const entry of await listWorkers(places, options)) {
+    if (entry.state !== "orphaned") continue;
+    const found = await recover(places, entry);
+    if (found !== undefined) recovered.push(found);
+  }
+  return recovered;
+}
+
+async function recover(
+  home: WorkerHome,
+  entry: FleetEntry,
+): Promise<RecoveredWorker | undefined> {
+  const { shortId } = entry;
+  const state = await readState(home, shortId).catch(() => undefined);
+  const agent = liveAgent(state, await processInfo());
+  // First the writer, then what says that there is none.
+  const endedAgent = agent !== undefined && await endProcess(agent)
+    ? agent.pid
+    : null;
+  const removedSocket = await removeStale(entry.socketPath);
+  const marked = await markOrphaned(home, shortId, state);
+  const releasedClaim = await releaseDead(entry);
+  if (endedAgent === null && !removedSocket && !marked && !releasedClaim) {
+    return undefined;
+  }
+  await appendEvent(home, {
+    type: "worker_recovered",
+    source: "fleet",
+    data: {
+      short_id: shortId,
+      ended_agent: endedAgent,
+      removed_socket: removedSocket,
+      released_claim: releasedClaim,
+    },
+  });
+  return { shortId, endedAgent, removedSocket, releasedClaim };
+}
+
+/** Removes a socket that nobody listens on; one that was bound meanwhile stays. */
+async function removeStale(path: string): Promise<boolean> {
+  if (await ask(path, TIMEOUT_MS) !== "refused") return false;
+  return await Deno.remove(path).then(() => true, () => false);
+}
+
+async function markOrphaned(
+  home: WorkerHome,
+  shortId: string,
+  state: WorkerState | undefined,
+): Promise<boolean> {
+  const stateIsOff = state !== undefined &&
+    (state.ready || !["orphaned", "failed"].includes(state.status));
+  if (stateIsOff) {
+    await updateState(home, shortId, { status: "orphaned", ready: false });
+  }
+  const row = findRow(await rowsOf(home), shortId);
+  const rowIsOff = row !== undefined && row.status !== "orphaned";
+  if (rowIsOff) {
+    await updateRegistry(home, (rows) => {
+      const found = findRow(rows, shortId);
+      if (found !== undefined) found.status = "orphaned";
+    });
+  }
+  return stateIsOff || rowIsOff;
+}
+
+async function releaseDead(entry: FleetEntry): Promise<boolean> {
+  if (entry.sessionId === null) return false;
+  const key = `session:${entry.sessionId}`;
+  const holder = `stream:${entry.shortId}`;
+  const claim = await readClaim(key).catch(() => undefined);
+  if (claim === undefined || claim.holder !== holder) return false;
+  if (await isClaimLive(claim)) return false;
+  return await releaseClaim(key, holder, { pid: claim.pid }) === "released";
+}
+
+/** Options of {@linkcode reapWorkers}. */
+export interface ReapOptions extends FleetOptions {
+  /** Stop workers at rest whose agent has been silent for so long. @default none are stopped */
+  readonly idleMs?: number;
+}
+
+/** What {@linkcode reapWorkers} did. */
+export interface ReapReport {
+  /** Workers that were at rest for too long and were stopped. */
+  readonly stopped: string[];
+  /** Workers whose remains were put in order. */
+  readonly recovered: RecoveredWorker[];
+  /** Workers whose row and directory were moved away. */
+  readonly removed: string[];
+}
+
+/**
+ * Clears away workers that have ended: recovers the dead ones, stops those at rest for too long if
+ * asked to, drops their rows and moves their directories under `.orphaned`.
+ *
+ * @param home The home, or its path
+ * @param options Whom to stop
+ * @returns What was done
+ */
+export async function reapWorkers(
+  home: WorkerHome | string,
+  options: ReapOptions = {},
+): Promise<ReapReport> {
+  const places = typeof home === "string" ? workerHome(home) : home;
+  const stopped: string[] = [];
+  const { idleMs } = options;
+  if (idleMs !== undefined) {
+    for (const entry of await listWorkers(places, options)) {
+      const rests = entry.state === "idle" && entry.openAsks === 0 &&
+        entry.pendingTurns === 0;
+      if (!rests || (entry.silentMs ?? 0) < idleMs) continue;
+      using client = await connect(entry.socketPath);
+      await client.shutdown();
+      await untilEnded(places, entry.shortId, options);
+      stopped.push(entry.shortId);
+    }
+  }
+  const recovered = await recoverWorkers(places, options);
+  const removed: string[] = [];
+  for (const entry of await listWorkers(places, options)) {
+    if (entry.state !== "exited" && entry.state !== "orphaned") continue;
+    await drop(places, entry.shortId);
+    removed.push(entry.shortId);
+  }
+  return { stopped, recovered, removed };
+}
+
+/** A worker answers once its agent is gone; its last writes follow. */
+async function untilEnded(
+  home: WorkerHome,
+  shortId: string,
+  options: FleetOptions,
+): Promise<void> {
+  const deadline = performance.now() + (options.timeoutMs ?? TIMEOUT_MS);
+  while (performance.now() < deadline) {
+    const state = await readState(home, shortId).catch(() => undefined);
+    const socket = await Deno.lstat(workerFiles(home, shortId).socket).catch(
+      () => undefined,
+    );
+    if (hasEnded(state) && socket === undefined) return;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+async function drop(home: WorkerHome, shortId: string): Promise<void> {
+  if (findRow(await rowsOf(home), shortId) !== undefined) {
+    await updateRegistry(home, (rows) => {
+      const at = rows.findIndex((row) => row.short_id === shortId);
+      if (at >= 0) rows.splice(at, 1);
+    });
+  }
+  await Deno.mkdir(home.orphaned, { recursive: true, mode: 0o700 });
+  const { dir } = workerFiles(home, shortId);
+  await Deno.rename(dir, `${home.orphaned}/${shortId}.${Date.now()}`).catch(
+    (error) => {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    },
+  );
+}
