@@ -106,6 +106,16 @@ export class Boundary {
   }
 
   /**
+   * What stands at a path.
+   *
+   * @param path A resolved path.
+   * @returns the text of a link, `null` for anything else, `undefined` for nothing.
+   */
+  linkAt(path: string): string | null | undefined {
+    return this.#port.readLink(path);
+  }
+
+  /**
    * Judges one path.
    *
    * @param path The path as written; may hold unknown parts.

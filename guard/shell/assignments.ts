@@ -1,0 +1,102 @@
+/**
+ * Assignments and the commands that declare variables.
+ *
+ * @module
+ */
+import type { Assignment, Command } from "unbash";
+import { ANY, SEG } from "../holes.ts";
+import type { Context } from "./context.ts";
+import { concat, type State, union, type Values } from "./state.ts";
+import { expandFields, expandScalar, visitSubstitutions } from "./words.ts";
+
+/** Commands whose assignment arguments set variables. */
+export const DECLARATIONS: ReadonlySet<string> = new Set([
+  "export",
+  "declare",
+  "typeset",
+  "local",
+  "readonly",
+]);
+
+/**
+ * Carries out one assignment.
+ *
+ * @param assignment The assignment.
+ * @param state The shell.
+ * @param context The reading.
+ */
+export function assignVariable(
+  assignment: Assignment,
+  state: State,
+  context: Context,
+): void {
+  const { name, value, append, index } = assignment;
+  const before = state.get(name);
+  if (value.type === "ArrayValue") {
+    const elements: Values[] = value.elements.flatMap((word) => {
+      const key = /^\[[^\]]*\]=/.exec(word.text);
+      if (key === null) return expandFields(word, state, context);
+      return expandScalar(word, state, context).length === 0 ? [] : [
+        expandScalar(word, state, context).map((text) =>
+          text.slice(text.indexOf("]=") + 2)
+        ),
+      ];
+    });
+    state.set(
+      name,
+      append && before !== undefined ? [...before, ...elements] : elements,
+    );
+    return;
+  }
+  const values = expandScalar(value, state, context);
+  if (index !== undefined) {
+    visitSubstitutions(index, state, context);
+    const at = Number(index.value);
+    const list = [...before ?? []];
+    if (Number.isInteger(at) && at >= 0 && at < 1000) {
+      while (list.length < at) list.push([""]);
+      list[at] = values;
+    } else list.push(values);
+    state.set(name, list);
+    return;
+  }
+  if (append) {
+    state.set(name, [
+      concat(before?.[0] ?? [ANY], values),
+      ...before?.slice(1) ?? [],
+    ]);
+  } else state.set(name, [values]);
+}
+
+/**
+ * Carries out `export`, `declare`, `local` and the like.
+ *
+ * @param node The command.
+ * @param state The shell.
+ * @param context The reading.
+ */
+export function declare(node: Command, state: State, context: Context): void {
+  let integer = false;
+  for (const arg of node.args) {
+    if (arg.type === "Assignment") {
+      assignVariable(arg, state, context);
+      if (integer) state.set(arg.name, [[SEG]]);
+      continue;
+    }
+    for (const field of expandFields(arg, state, context)) {
+      for (const text of field) {
+        if (/^-\w*i/.test(text)) integer = true;
+        const named = /^([A-Za-z_]\w*)=([^]*)$/.exec(text);
+        if (named?.[1] !== undefined) {
+          const other = state.get(named[1]);
+          const value: Values = [named[2] ?? ""];
+          state.set(named[1], [
+            field.length > 1 && other !== undefined
+              ? union(other[0] ?? [""], value)
+              : value,
+          ]);
+        }
+      }
+    }
+  }
+}

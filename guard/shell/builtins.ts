@@ -1,0 +1,390 @@
+/**
+ * Shell builtins that change what later commands mean.
+ *
+ * @module
+ */
+import { ANY, isKnown, SEG } from "../holes.ts";
+import { type CallReader, refuses, writes } from "./call.ts";
+import { readOptions } from "./options.ts";
+import { joinDirectory } from "./places.ts";
+import {
+  EMPTY_STREAM,
+  linesOf,
+  type State,
+  type Stream,
+  union,
+  UNKNOWN_STREAM,
+  type Values,
+} from "./state.ts";
+import { readVariable } from "./parameters.ts";
+
+function changeDirectory(state: State, target: string): void {
+  const before = state.cwd;
+  if (target === "-") state.cwd = state.oldCwd;
+  else {
+    const path = target === ""
+      ? state.cwd
+      : state.cwd.map((cwd) => joinDirectory(cwd, target)).reduce<Values>(
+        (all, one) => union(all, [one]),
+        [],
+      );
+    state.cwd = path;
+  }
+  state.oldCwd = before;
+}
+
+const cd: CallReader = (call) => {
+  const operands = call.args.filter((arg) =>
+    arg !== "--" && !/^-[LPe@]+$/.test(arg)
+  );
+  const home = readVariable("HOME", call.state, call.context)?.[0] ?? ANY;
+  changeDirectory(call.state, operands[0] ?? home);
+  return EMPTY_STREAM;
+};
+
+const pushd: CallReader = (call) => {
+  const target = call.args.find((arg) => !arg.startsWith("-") || arg === "-");
+  const { state } = call;
+  if (target === undefined) {
+    const [top, ...rest] = state.stack;
+    if (top !== undefined) {
+      state.stack = [state.cwd, ...rest];
+      state.cwd = top;
+    }
+  } else if (/^\+\d+$/.test(target)) state.cwd = [ANY];
+  else {
+    state.stack = [state.cwd, ...state.stack];
+    changeDirectory(state, target);
+  }
+  return EMPTY_STREAM;
+};
+
+const popd: CallReader = ({ state }) => {
+  const [top, ...rest] = state.stack;
+  state.cwd = top ?? [ANY];
+  state.stack = rest;
+  return EMPTY_STREAM;
+};
+
+const evaluate: CallReader = (call) =>
+  call.context.nested(() =>
+    call.context.run.text(call.args.join(" "), call.state, call.stdin)
+  );
+
+const trap: CallReader = (call) => {
+  const operands = call.args.filter((arg) =>
+    arg !== "--" && !/^-[lpP]+$/.test(arg)
+  );
+  const [text, ...signals] = operands;
+  if (text !== undefined && text !== "-" && text !== "" && signals.length > 0) {
+    call.state.traps.push(text);
+  }
+  return EMPTY_STREAM;
+};
+
+const source: CallReader = (call) => {
+  const [file, ...args] = call.args;
+  if (file === undefined) return EMPTY_STREAM;
+  const content = /^\/dev\/(?:stdin|fd\/0)$/.test(file)
+    ? call.stdin
+    : call.context.readFile(file, call.state);
+  if (content.text === undefined) return UNKNOWN_STREAM;
+  const { text } = content;
+  const { positional } = call.state;
+  if (args.length > 0) call.state.positional = args.map((arg) => [arg]);
+  const output = call.context.nested(() =>
+    call.context.run.text(text, call.state, call.stdin)
+  );
+  call.state.positional = positional;
+  return output;
+};
+
+const exec: CallReader = (call) => {
+  const { operands, options } = readOptions(call.args, {
+    takes: "-a",
+    stopsAtOperand: true,
+  });
+  if (operands.length === 0 && options.length === 0) return EMPTY_STREAM;
+  return operands.length === 0 ? EMPTY_STREAM : call.context.run.argv(
+    operands,
+    call.state,
+    call.stdin,
+  );
+};
+
+const command: CallReader = (call) => {
+  const { operands, options } = readOptions(call.args, {
+    stopsAtOperand: true,
+  });
+  if (options.some(([name]) => name === "-v" || name === "-V")) {
+    return UNKNOWN_STREAM;
+  }
+  if (operands.length === 0) return EMPTY_STREAM;
+  const [name = ""] = operands;
+  // Functions are skipped on purpose.
+  const hidden = call.state.getFunction(name) === undefined
+    ? operands
+    : [`/bin/${name}`, ...operands.slice(1)];
+  return call.context.nested(() =>
+    call.context.run.argv(hidden, call.state, call.stdin)
+  );
+};
+
+const builtin: CallReader = (call) =>
+  call.args.length === 0
+    ? EMPTY_STREAM
+    : call.context.nested(() =>
+      call.context.run.argv(call.args, call.state, call.stdin)
+    );
+
+const read: CallReader = (call) => {
+  const { operands, options } = readOptions(call.args, {
+    takes: "-d -i -n -N -p -t -u -a",
+  });
+  const array = options.find(([name]) => name === "-a")?.[1];
+  const names = array === undefined ? operands : [array];
+  const lines = linesOf(call.stdin);
+  if (names.length === 0) names.push("REPLY");
+  if (array !== undefined || names.length > 1) {
+    const words = lines?.flatMap((line) =>
+      isKnown(line) ? line.split(/[\s,:;|]+/) : [line]
+    )
+      .filter((word) => word !== "");
+    const values: Values = words === undefined || words.length === 0
+      ? [ANY]
+      : words;
+    // The last name gets the rest of the line.
+    for (const name of names) {
+      call.state.set(name, [union(values, lines ?? [ANY])]);
+    }
+    return EMPTY_STREAM;
+  }
+  for (const name of names) {
+    call.state.set(name, [
+      lines === undefined || lines.length === 0 ? [ANY] : lines,
+    ]);
+  }
+  return EMPTY_STREAM;
+};
+
+const mapfile: CallReader = (call) => {
+  const { operands } = readOptions(call.args, {
+    takes: "-d -n -O -s -u -C -c",
+  });
+  const lines = linesOf(call.stdin);
+  call.state.set(
+    operands[0] ?? "MAPFILE",
+    lines === undefined
+      ? [[ANY]]
+      : call.stdin.text !== undefined
+      ? lines.map((line) => [line])
+      : [lines],
+  );
+  return EMPTY_STREAM;
+};
+
+const set: CallReader = (call) => {
+  const { args } = call;
+  let i = 0;
+  while (i < args.length && /^[-+][A-Za-z]/.test(args[i] ?? "")) {
+    i += /^[-+]o$/.test(args[i] ?? "") ? 2 : 1;
+  }
+  const dashes = args[i] === "--" || args[i] === "-";
+  if (dashes) i++;
+  if (dashes || i < args.length) {
+    call.state.positional = args.slice(i).map((arg) => [arg]);
+  }
+  return EMPTY_STREAM;
+};
+
+const shift: CallReader = (call) => {
+  const count = Number(call.args[0] ?? 1);
+  call.state.positional = call.state.positional.slice(
+    Number.isNaN(count) ? 1 : count,
+  );
+  return EMPTY_STREAM;
+};
+
+const unset: CallReader = (call) => {
+  for (const name of call.args) {
+    if (/^[A-Za-z_]\w*$/.test(name)) call.state.set(name, [[""]]);
+  }
+  return EMPTY_STREAM;
+};
+
+const alias: CallReader = (call) => {
+  for (const arg of call.args) {
+    const at = arg.indexOf("=");
+    if (at > 0) call.state.setAlias(arg.slice(0, at), arg.slice(at + 1));
+  }
+  return EMPTY_STREAM;
+};
+
+const printf: CallReader = (call) => {
+  const { args } = call;
+  if (args[0] === "-v") {
+    const text = formatted(args.slice(2));
+    call.state.set(args[1] ?? "", [[text ?? ANY]]);
+    return EMPTY_STREAM;
+  }
+  const text = formatted(args[0] === "--" ? args.slice(1) : args);
+  return text === undefined ? UNKNOWN_STREAM : { text };
+};
+
+/** What `printf` prints; nothing known for conversions beyond strings and numbers. */
+function formatted(args: readonly string[]): string | undefined {
+  const [format = "", ...values] = args;
+  const plain = unescapeText(format);
+  const slots = plain.match(/%(?:[-+ #0]*\d*(?:\.\d+)?[sdiucbq]|%)/g) ?? [];
+  const count = slots.filter((slot) => slot !== "%%").length;
+  if (
+    plain.replace(/%(?:[-+ #0]*\d*(?:\.\d+)?[sdiucbq]|%)/g, "").includes("%")
+  ) return undefined;
+  let text = "";
+  let next = 0;
+  do {
+    text += plain.replace(
+      /%(?:[-+ #0]*\d*(?:\.\d+)?([sdiucbq])|%)/g,
+      (slot, kind) => {
+        if (slot === "%%") return "%";
+        const value = values[next++] ?? "";
+        return kind === "b"
+          ? unescapeText(value)
+          : kind === "c"
+          ? value.slice(0, 1)
+          : value;
+      },
+    );
+  } while (count > 0 && next < values.length && text.length < 65_536);
+  return text;
+}
+
+/**
+ * Turns backslash escapes into what they stand for.
+ *
+ * @param text Text with escapes.
+ * @returns the text they stand for.
+ */
+export function unescapeText(text: string): string {
+  if (!text.includes("\\")) return text;
+  return text.replace(
+    /\\(?:0?([0-7]{1,3})|x([\da-fA-F]{1,2})|u([\da-fA-F]{1,4})|([abefnrtv\\'"]))/g,
+    (_, octal, hex, unicode, letter) =>
+      octal !== undefined
+        ? String.fromCharCode(parseInt(octal, 8) & 255)
+        : hex !== undefined || unicode !== undefined
+        ? String.fromCharCode(parseInt(hex ?? unicode, 16))
+        : ({
+          n: "\n",
+          t: "\t",
+          r: "\r",
+          a: "\x07",
+          b: "\b",
+          f: "\f",
+          v: "\v",
+          e: "\x1b",
+        })[
+          String(letter)
+        ] ?? String(letter),
+  );
+}
+
+const echo: CallReader = (call) => {
+  let i = 0;
+  let newline = true;
+  let escapes = false;
+  for (; i < call.args.length && /^-[neE]+$/.test(call.args[i] ?? ""); i++) {
+    const flags = call.args[i] ?? "";
+    if (flags.includes("n")) newline = false;
+    escapes = flags.includes("e") || (escapes && !flags.includes("E"));
+  }
+  const text = call.args.slice(i).join(" ");
+  return {
+    text: (escapes ? unescapeText(text) : text) + (newline ? "\n" : ""),
+  };
+};
+
+const leave: CallReader = (call) => {
+  call.state.ended = true;
+  return EMPTY_STREAM;
+};
+
+const nothing: CallReader = () => EMPTY_STREAM;
+
+const history: CallReader = (call) => {
+  const at = call.args.findIndex((arg) => /^-\w*[wa]/.test(arg));
+  if (at !== -1) {
+    const file = call.args[at + 1];
+    if (file !== undefined) writes(call, file);
+    else {refuses(call, {
+        rule: "system",
+        label: "history -w writes the history file",
+      });}
+  }
+  return UNKNOWN_STREAM;
+};
+
+const hereDirectory: CallReader = ({ state }): Stream =>
+  state.cwd.length === 1 ? { text: state.cwd[0] + "\n" } : { items: state.cwd };
+
+const getopts: CallReader = (call) => {
+  call.state.set(call.args[1] ?? "opt", [[SEG]]);
+  call.state.set("OPTARG", [
+    call.state.positional.length === 0
+      ? [ANY]
+      : call.state.positional.reduce(union),
+  ]);
+  return EMPTY_STREAM;
+};
+
+const letNumbers: CallReader = (call) => {
+  for (const arg of call.args) {
+    const name = /^\s*([A-Za-z_]\w*)\s*[-+*/%&|^]?=(?!=)/.exec(arg)?.[1];
+    if (name !== undefined) call.state.set(name, [[SEG]]);
+  }
+  return EMPTY_STREAM;
+};
+
+/** The builtins by name. */
+export const BUILTINS: Readonly<Record<string, CallReader>> = {
+  cd,
+  chdir: cd,
+  pushd,
+  popd,
+  eval: evaluate,
+  trap,
+  source,
+  ".": source,
+  exec,
+  command,
+  builtin,
+  read,
+  mapfile,
+  readarray: mapfile,
+  set,
+  shift,
+  unset,
+  alias,
+  printf,
+  echo,
+  exit: leave,
+  return: leave,
+  break: leave,
+  continue: leave,
+  logout: leave,
+  history,
+  pwd: hereDirectory,
+  getopts,
+  let: letNumbers,
+  ":": nothing,
+  true: nothing,
+  false: nothing,
+  shopt: nothing,
+  setopt: nothing,
+  unalias: nothing,
+  export: nothing,
+  declare: nothing,
+  typeset: nothing,
+  local: nothing,
+  readonly: nothing,
+};

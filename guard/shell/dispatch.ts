@@ -1,0 +1,224 @@
+/**
+ * Finds out what one command is: a function, builtin, wrapper, nested shell, program of the
+ * table, or something unknown.
+ *
+ * @module
+ */
+import { isKnown } from "../holes.ts";
+import { BUILTINS } from "./builtins.ts";
+import type { Call, CallReader } from "./call.ts";
+import { COMMANDS } from "./commands.ts";
+import { CONTAINERS } from "./containers.ts";
+import type { Context } from "./context.ts";
+import { FILES } from "./files.ts";
+import { FIND } from "./find.ts";
+import { readGit } from "./git.ts";
+import { INTERPRETERS } from "./interpreters.ts";
+import { callFunction } from "./nodes.ts";
+import { PACKAGES } from "./packages.ts";
+import { isShell, readNestedShell } from "./shells.ts";
+import {
+  EMPTY_STREAM,
+  type State,
+  type Stream,
+  UNKNOWN_STREAM,
+} from "./state.ts";
+import { outputOf } from "./streams.ts";
+import { applyGuess, applyTable } from "./verbs.ts";
+import { SHELL_STRINGS, unwrap, WRAPPERS } from "./wrappers.ts";
+
+const READERS: Readonly<Record<string, CallReader>> = {
+  ...FILES,
+  ...FIND,
+  ...INTERPRETERS,
+  ...PACKAGES,
+  ...CONTAINERS,
+  ...SHELL_STRINGS,
+  git: readGit,
+};
+
+/** Names that a project's own script may bear; only from a `bin` directory are they the tool. */
+const COMMON_SCRIPT_NAMES = new Set([
+  "install",
+  "patch",
+  "script",
+  "split",
+  "link",
+  "at",
+  "git",
+]);
+
+/**
+ * Follows one command by its words.
+ *
+ * @param argv Program and arguments.
+ * @param state The shell.
+ * @param stdin Its input.
+ * @param context The reading.
+ * @returns its output.
+ */
+export function runArgv(
+  argv: readonly string[],
+  state: State,
+  stdin: Stream,
+  context: Context,
+): Stream {
+  const program = argv[0] ?? "";
+  if (program === "" || !context.step()) return UNKNOWN_STREAM;
+  const args = argv.slice(1);
+  const defined = state.getFunction(program);
+  if (defined !== undefined) {
+    return callFunction(defined, args, state, stdin, context);
+  }
+  const alias = state.getAlias(program);
+  if (alias !== undefined && alias !== program) {
+    const words = alias.trim().split(/\s+/);
+    if (words[0] !== program) {
+      return context.nested(() =>
+        context.run.text(
+          [alias, ...args.map(quote)].join(" "),
+          state,
+          stdin,
+        )
+      );
+    }
+    return runProgram([...words, ...args], state, stdin, context);
+  }
+  const builtin = Object.hasOwn(BUILTINS, program)
+    ? BUILTINS[program]
+    : undefined;
+  if (builtin !== undefined) {
+    return builtin({ name: program, args, state, stdin, context }) ??
+      UNKNOWN_STREAM;
+  }
+  return runProgram(argv, state, stdin, context);
+}
+
+/** Quotes a word so that it reads as itself again. */
+function quote(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+function runProgram(
+  argv: readonly string[],
+  state: State,
+  stdin: Stream,
+  context: Context,
+): Stream {
+  const program = argv[0] ?? "";
+  const args = argv.slice(1);
+  if (!isKnown(program)) {
+    // `${RM:-rm}` and the like: the alternatives that are known have their own reading.
+    return UNKNOWN_STREAM;
+  }
+  const name = baseName(program);
+  const call: Call = { name, args, state, stdin, context };
+  if (program.includes("/")) {
+    const content = context.readFile(program, state);
+    if (content.text !== undefined) {
+      return runWritten(content.text, argv, state, stdin, context);
+    }
+    if (COMMON_SCRIPT_NAMES.has(name) && !/\/bin\/[^/]+$/.test(program)) {
+      return UNKNOWN_STREAM;
+    }
+  }
+  if (isShell(name)) return readNestedShell(call);
+  if (Object.hasOwn(WRAPPERS, name)) {
+    const inner = unwrap(call);
+    return inner === undefined ? UNKNOWN_STREAM : context.nested(() => {
+      const place = state.fork();
+      if (inner.cwd !== undefined) {
+        place.cwd = place.cwd.map((cwd) =>
+          inner.cwd?.startsWith("/") ? inner.cwd : `${cwd}/${inner.cwd}`
+        );
+      }
+      for (const [key, value] of inner.env) place.set(key, [[value]]);
+      // A builtin such as `cd` behind `command` changes the shell itself.
+      const target = inner.own ? state : place;
+      return inner.argv.length === 0
+        ? UNKNOWN_STREAM
+        : context.run.argv(inner.argv, target, inner.stdin ?? stdin);
+    });
+  }
+  const reader = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
+  if (reader !== undefined) {
+    const output = reader(call);
+    if (output !== undefined) return output;
+  } else if (!applyTable(call)) {
+    applyGuess(call);
+    scanOperands(call);
+  }
+  return outputOf(call) ?? UNKNOWN_STREAM;
+}
+
+/**
+ * The base name of a program, as the tables spell it.
+ *
+ * @param program The program as written.
+ * @returns the name without directory, version or `.exe`.
+ */
+export function baseName(program: string): string {
+  const name = program.slice(program.lastIndexOf("/") + 1).replace(
+    /\.exe$/i,
+    "",
+  );
+  if (Object.hasOwn(COMMANDS, name)) return name;
+  return /^(?:python|pip|perl|ruby|php|lua|node|gcc|g\+\+|clang|clang\+\+)-?\d[\d.]*$/
+      .test(name)
+    ? name.replace(/-?\d[\d.]*$/, "")
+    : /^g(?:sed|awk|tar|cp|mv|rm|ln|touch|mkdir|install|tee|dd|split|truncate|find|xargs|chmod|chown)$/
+        .test(name) && name !== "gawk"
+    ? name.slice(1)
+    : name;
+}
+
+/** Runs a script that the command itself has written before. */
+function runWritten(
+  text: string,
+  argv: readonly string[],
+  state: State,
+  stdin: Stream,
+  context: Context,
+): Stream {
+  const interpreter = /^#!\s*(?:\S*\/)?(?:env\s+(?:-S\s+)?)?(\S+)/.exec(text)
+    ?.[1];
+  const program = interpreter === undefined ? "sh" : baseName(interpreter);
+  return context.nested(() =>
+    context.run.argv(
+      [program, ...argv],
+      state.fork(),
+      stdin.text === "" ? EMPTY_STREAM : stdin,
+    )
+  );
+}
+
+/** Verbs that, as an operand of an unknown program, are likely the command it runs. */
+const STRONG = new Set(
+  ("rm rmdir unlink shred mv cp ln dd tee touch mkdir truncate chmod chown install rsync bash sh zsh " +
+    "dash sed env sudo python python3 node perl").split(" "),
+);
+
+/** An unknown program may be a wrapper: a verb among its operands is followed as a command. */
+function scanOperands(call: Call): void {
+  const { args } = call;
+  const at = args.findIndex((arg) =>
+    STRONG.has(baseName(arg)) &&
+    (arg.includes("/") ? arg.includes("bin/") : true)
+  );
+  // Only behind options and their values: `tool put rm` is a sub-command of its own.
+  if (at === -1 || at + 1 >= args.length) return;
+  const before = args.slice(0, at);
+  const plain = before.filter((arg, i) =>
+    !arg.startsWith("-") && !(before[i - 1] ?? "").startsWith("-")
+  );
+  if (plain.length > 1 || (at === 0 && SUBCOMMAND_PROGRAMS.test(call.name))) {
+    return;
+  }
+  call.context.nested(() =>
+    call.context.run.argv(args.slice(at), call.state.fork(), call.stdin)
+  );
+}
+
+/** Programs whose own sub-commands are called like the verbs. */
+const SUBCOMMAND_PROGRAMS =
+  /^(?:aws|gsutil|gcloud|az|mc|s3cmd|rclone|kubectl|oc|svn|hg|jj|bzr|adb|hdfs|hadoop|dvc|lxc|fly|flyctl|heroku|vercel|supabase|wrangler|tmutil|zfs|zpool|ipfs|ctr|crictl|nerdctl|multipass|vagrant|cosign|crane|skopeo|bun|yarn|npm|pnpm|task|just|rake|invoke|fab)$/;

@@ -1,0 +1,73 @@
+/**
+ * Reads a command line and says what it would write, following `cd`, variables, functions,
+ * substitutions and nested shells.
+ *
+ * @module
+ */
+import type { Effect } from "../effect.ts";
+import { type ShellRequest, unreadable } from "../decide.ts";
+import { withoutHoles } from "../holes.ts";
+import { hasWriteSign } from "../write_sign.ts";
+import { Context, type Runner } from "./context.ts";
+import { runArgv } from "./dispatch.ts";
+import { readPowerShell } from "./powershell.ts";
+import { parseShell } from "./parse.ts";
+import { runScript } from "./nodes.ts";
+import { EMPTY_STREAM, State, UNKNOWN_STREAM } from "./state.ts";
+
+/**
+ * Says what a command would do.
+ *
+ * @param request The command and its surroundings.
+ * @returns every write that was found, judged; the order is that of the command.
+ *
+ * @example
+ * ```ts
+ * import { decideCall } from "@bulkhead/guard";
+ * import { assert } from "@std/assert";
+ *
+ * const decision = decideCall(
+ *   { toolName: "Bash", toolInput: { command: "cd .. && rm -rf peer" }, cwd: "/work/env" },
+ *   { active: true, allowedRoots: ["/work/env"] },
+ *   { now: 0 },
+ * );
+ * assert(!decision.allow);
+ * ```
+ */
+export function readShell(request: ShellRequest): Effect[] {
+  const { boundary, home, env, command } = request;
+  const runner: Runner = {
+    script: (script, state, stdin) => runScript(script, state, stdin, context),
+    text: (text, state, stdin) => runText(text, state, stdin),
+    argv: (argv, state, stdin) => runArgv(argv, state, stdin, context),
+  };
+  const context = new Context({ boundary, home, env, run: runner });
+  function runText(text: string, state: State, stdin: typeof UNKNOWN_STREAM) {
+    const { script, complete } = parseShell(text);
+    const output = script === undefined
+      ? UNKNOWN_STREAM
+      : context.nested(() => runScript(script, state, stdin, context));
+    if (!complete && hasWriteSign(text)) context.incomplete = true;
+    return output;
+  }
+  const state = new State([request.cwd]);
+  if (typeof command !== "string") {
+    context.run.argv(command.map(withoutHoles), state, EMPTY_STREAM);
+  } else if (request.language === "powershell") {
+    readPowerShell(withoutHoles(command), state, context);
+  } else {
+    const text = withoutHoles(command);
+    runText(text, state, EMPTY_STREAM);
+    runTraps(state, context);
+    if (context.incomplete && !hasWriteSign(text)) context.incomplete = false;
+  }
+  if (context.incomplete) context.effects.push(unreadable("command"));
+  return context.effects;
+}
+
+/** Runs what `trap` has kept for the end of the shell. */
+function runTraps(state: State, context: Context): void {
+  for (const text of state.traps.splice(0)) {
+    context.run.text(text, state.fork(), EMPTY_STREAM);
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * `find`, `fd` and `xargs`: programs that act on the paths they meet.
+ *
+ * @module
+ */
+import { ANY, SUB } from "../holes.ts";
+import { type Call, type CallReader, writes } from "./call.ts";
+import { optionValue, readOptions } from "./options.ts";
+import { linesOf, UNKNOWN_STREAM, type Values } from "./state.ts";
+
+const WRITING_ACTIONS = new Set(["-fprint", "-fprint0", "-fls", "-fprintf"]);
+
+const find: CallReader = (call) => {
+  const { args } = call;
+  let i = 0;
+  while (/^-(?:[HLP]|D|O\d?)$/.test(args[i] ?? "")) {
+    i += args[i] === "-D" ? 2 : 1;
+  }
+  const starts: string[] = [];
+  for (; i < args.length && !/^[-(!]/.test(args[i] ?? ""); i++) {
+    starts.push(args[i] ?? "");
+  }
+  if (starts.length === 0) starts.push(".");
+  const expression = args.slice(i);
+  const found: Values = starts.map((start) => below(start));
+  const topIncluded =
+    !expression.some((arg) =>
+      /^-(?:mindepth|name|iname|path|ipath|wholename|regex|iregex|newer|empty|size|mtime|mmin)$/
+        .test(arg)
+    ) && !typeExcludesTop(expression);
+  for (let at = 0; at < expression.length; at++) {
+    const action = expression[at] ?? "";
+    if (WRITING_ACTIONS.has(action)) writes(call, expression[at + 1] ?? "");
+    else if (action === "-delete") {
+      for (const path of found) {
+        writes({ ...call, name: "find -delete" }, path, "entry");
+      }
+      if (topIncluded) {
+        for (const start of starts) {
+          if (start !== ".") {
+            writes({ ...call, name: "find -delete" }, start, "tree");
+          }
+        }
+      }
+    } else if (/^-(?:exec|execdir|ok|okdir)$/.test(action)) {
+      const end = expression.findIndex((arg, j) =>
+        j > at && (arg === ";" || (arg === "+" && expression[j - 1] === "{}"))
+      );
+      const command = expression.slice(at + 1, end === -1 ? undefined : end);
+      for (
+        const path of topIncluded
+          ? [...found, ...starts.filter((s) => s !== ".")]
+          : found
+      ) {
+        const state = call.state.fork();
+        const inPlace = action.endsWith("dir");
+        if (inPlace) {
+          const place = path.slice(0, path.lastIndexOf("/")) || "/";
+          state.cwd = state.cwd.map((cwd) =>
+            place.startsWith("/") ? place : `${cwd}/${place}`
+          );
+        }
+        const name = inPlace
+          ? `./${path.slice(path.lastIndexOf("/") + 1)}`
+          : path;
+        const argv = command.map((arg) => arg.replaceAll("{}", () => name));
+        call.context.nested(() => call.context.run.argv(argv, state, {}));
+      }
+      if (end !== -1) at = end;
+    }
+  }
+  return { items: found };
+};
+
+function below(start: string): string {
+  return start.endsWith("/") ? start + SUB : `${start}/${SUB}`;
+}
+
+function typeExcludesTop(expression: readonly string[]): boolean {
+  const at = expression.indexOf("-type");
+  return at !== -1 && expression[at + 1] !== "d" && expression[at + 1] !== "l";
+}
+
+const fd: CallReader = (call) => {
+  const at = call.args.findIndex((arg) =>
+    /^(?:-x|-X|--exec|--exec-batch)$/.test(arg)
+  );
+  const own = at === -1 ? call.args : call.args.slice(0, at);
+  const read = readOptions(own, {
+    takes:
+      "-t -e -E -d -S -o -c -j --type --extension --exclude --max-depth --min-depth --exact-depth --size --changed-within --changed-before --owner --color --threads --base-directory --search-path --ignore-file --and --max-results --format",
+  });
+  const base = optionValue(read, "--base-directory", "--search-path");
+  const starts = base === undefined ? read.operands.slice(1) : [base];
+  const found = starts.length === 0 ? [SUB] : starts.map(below);
+  if (at === -1) return { items: found };
+  const command = call.args.slice(at + 1).filter((arg) =>
+    arg !== ";" && arg !== "\\;"
+  );
+  for (const path of found) {
+    const holds = command.some((arg) => /\{[./]*\}/.test(arg));
+    const argv = command.map((arg) => arg.replace(/\{[./]*\}/g, () => path));
+    call.context.nested(() =>
+      call.context.run.argv(
+        holds ? argv : [...argv, path],
+        call.state.fork(),
+        {},
+      )
+    );
+  }
+  return UNKNOWN_STREAM;
+};
+
+const xargs: CallReader = (call) => {
+  const { args } = call;
+  const read = readOptions(args, {
+    takes:
+      "-I -L -n -P -s -a -d -E -J -R -S --max-args --max-procs --max-chars --arg-file --delimiter --process-slot-var",
+    stopsAtOperand: true,
+  });
+  const file = optionValue(read, "-a", "--arg-file");
+  const input = file === undefined
+    ? call.stdin
+    : call.context.readFile(file, call.state);
+  const replaces = optionValue(read, "-I", "-J", "--replace") ??
+    (read.options.some(([name]) => name === "-i" || name === "--replace")
+      ? "{}"
+      : undefined);
+  const command = read.operands;
+  if (command.length === 0) return input;
+  const lines = linesOf(input);
+  if (lines !== undefined && lines.length === 0) return UNKNOWN_STREAM;
+  const words = lines === undefined
+    ? undefined
+    : replaces !== undefined
+    ? lines
+    : lines.flatMap((line) => line.split(/[ \t]+/)).filter((word) =>
+      word !== ""
+    );
+  if (replaces !== undefined) {
+    for (const value of (words ?? [ANY]).slice(0, 40)) {
+      const argv = command.map((arg) => arg.replaceAll(replaces, () => value));
+      call.context.nested(() =>
+        call.context.run.argv(argv, call.state.fork(), {})
+      );
+    }
+    return UNKNOWN_STREAM;
+  }
+  const extra = words === undefined ? [ANY] : words.slice(0, 200);
+  // One by one, so that `xargs cp -t dir` and `xargs mv x` read the same.
+  if (input.text !== undefined) {
+    call.context.nested(() =>
+      call.context.run.argv([...command, ...extra], call.state.fork(), {})
+    );
+  } else {
+    for (const value of extra.slice(0, 40)) {
+      call.context.nested(() =>
+        call.context.run.argv([...command, value], call.state.fork(), {})
+      );
+    }
+  }
+  return UNKNOWN_STREAM;
+};
+
+/** The programs by name. */
+export const FIND: Readonly<Record<string, CallReader>> = {
+  find,
+  fd,
+  fdfind: fd,
+  xargs,
+};

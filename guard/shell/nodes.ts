@@ -1,0 +1,453 @@
+/**
+ * Follows the structure of a script: lists, pipes, branches, loops, groups, functions.
+ *
+ * @module
+ */
+import type {
+  AndOr,
+  Case,
+  CommandNode,
+  CompoundList,
+  For,
+  Pipeline,
+  PipelineNode,
+  Script,
+  Select,
+  Statement,
+  While,
+} from "unbash";
+import { ANY, SEG } from "../holes.ts";
+import { runCommand } from "./command.ts";
+import type { Context } from "./context.ts";
+import { applyRedirects } from "./redirects.ts";
+import {
+  EMPTY_STREAM,
+  joinStreams,
+  type State,
+  type Stream,
+  UNKNOWN_STREAM,
+  type Values,
+} from "./state.ts";
+import { expandFields, expandScalar, visitSubstitutions } from "./words.ts";
+
+/** Most items of a literal list that a loop is followed for one by one. */
+const MAX_ITEMS = 24;
+
+/**
+ * Follows a whole script.
+ *
+ * @param script The parsed script.
+ * @param state The shell it runs in.
+ * @param stdin Its input.
+ * @param context The reading.
+ * @returns its output.
+ */
+export function runScript(
+  script: Script,
+  state: State,
+  stdin: Stream,
+  context: Context,
+): Stream {
+  if (
+    "errors" in script && Array.isArray(script.errors) &&
+    script.errors.length > 0
+  ) {
+    context.incomplete = true;
+  }
+  return runStatements(script.commands, state, stdin, context);
+}
+
+function runStatements(
+  statements: readonly Statement[],
+  state: State,
+  stdin: Stream,
+  context: Context,
+): Stream {
+  let output: Stream = EMPTY_STREAM;
+  for (const statement of statements) {
+    if (statement.background) {
+      runNode(statement.command, state.fork(), EMPTY_STREAM, context);
+      output = UNKNOWN_STREAM;
+    } else {
+      output = joinStreams(
+        output,
+        runNode(statement.command, state, stdin, context),
+      );
+    }
+  }
+  return output;
+}
+
+function runList(
+  list: CompoundList,
+  state: State,
+  stdin: Stream,
+  context: Context,
+): Stream {
+  return runStatements(list.commands, state, stdin, context);
+}
+
+function runNode(
+  node: PipelineNode | AndOr | CompoundList,
+  state: State,
+  stdin: Stream,
+  context: Context,
+): Stream {
+  switch (node.type) {
+    case "Command":
+      return context.step()
+        ? runCommand(node, state, stdin, context)
+        : UNKNOWN_STREAM;
+    case "Pipeline":
+      return runPipeline(node, state, stdin, context);
+    case "AndOr":
+      return runAndOr(node, state, stdin, context);
+    case "CompoundList":
+    case "BraceGroup":
+      return runList(
+        node.type === "BraceGroup" ? node.body : node,
+        state,
+        stdin,
+        context,
+      );
+    case "Subshell": {
+      const inner = state.fork();
+      const output = runList(node.body, inner, stdin, context);
+      for (const text of inner.traps) {
+        context.run.text(text, inner.fork(), EMPTY_STREAM);
+      }
+      return output;
+    }
+    case "Redirected": {
+      const io = applyRedirects(node.redirects, state, stdin, context);
+      const output = runNode(node.command, state, io.stdin, context);
+      return io.keep(output);
+    }
+    case "If": {
+      const clause = state;
+      runList(node.clause, clause, stdin, context);
+      const branches = [branch(node.then, state, stdin, context)];
+      for (const elif of node.elif) {
+        runList(elif.clause, state, stdin, context);
+        branches.push(branch(elif.then, state, stdin, context));
+      }
+      if (node.else !== undefined) {
+        branches.push(branch(node.else, state, stdin, context));
+      }
+      state.merge(branches.map((one) => one.state), node.else === undefined);
+      return anyOf(branches.map((one) => one.output), node.else === undefined);
+    }
+    case "Case":
+      return runCase(node, state, stdin, context);
+    case "For":
+    case "Select":
+      return runFor(node, state, stdin, context);
+    case "ArithmeticFor": {
+      visitArithmetic(node, state, context);
+      return loop(state, (inner) => runList(node.body, inner, stdin, context));
+    }
+    case "While":
+      return runWhile(node, state, stdin, context);
+    case "TestCommand":
+      visitSubstitutions(node.expression, state, context);
+      return EMPTY_STREAM;
+    case "ArithmeticCommand":
+      if (node.expression !== undefined) {
+        visitSubstitutions(node, state, context);
+      }
+      assignNumbers(node.body, state);
+      return EMPTY_STREAM;
+    case "Function":
+      state.setFunction(node.name.value, node);
+      return EMPTY_STREAM;
+    case "Coproc":
+      runNode(node.body, state.fork(), UNKNOWN_STREAM, context);
+      return EMPTY_STREAM;
+  }
+}
+
+/** Variables that an arithmetic command assigns hold numbers afterwards. */
+function assignNumbers(text: string, state: State): void {
+  for (
+    const match of text.matchAll(
+      /([A-Za-z_]\w*)\s*(?:=(?!=)|[-+*/%&|^]=|<<=|>>=)/g,
+    )
+  ) {
+    if (match[1] !== undefined) state.set(match[1], [[SEG]]);
+  }
+}
+
+function visitArithmetic(
+  node: Extract<CommandNode, { type: "ArithmeticFor" }>,
+  state: State,
+  context: Context,
+): void {
+  for (const part of [node.initialize, node.test, node.update]) {
+    if (part === undefined) continue;
+    visitSubstitutions(part, state, context);
+    for (const name of arithmeticNames(part)) state.set(name, [[SEG]]);
+  }
+}
+
+function arithmeticNames(part: { type: string }): string[] {
+  if ("left" in part && "operator" in part) {
+    const { left, operator } = part;
+    const isAssignment = typeof operator === "string" &&
+      /^(?:[-+*/%&|^]|<<|>>)?=$/.test(operator);
+    if (
+      isAssignment && typeof left === "object" && left !== null &&
+      "value" in left
+    ) {
+      return typeof left.value === "string" ? [left.value] : [];
+    }
+  }
+  return [];
+}
+
+function branch(
+  list: CompoundList,
+  state: State,
+  stdin: Stream,
+  context: Context,
+): { state: State; output: Stream } {
+  const inner = state.fork();
+  return { output: runList(list, inner, stdin, context), state: inner };
+}
+
+function anyOf(outputs: readonly Stream[], maybeNone: boolean): Stream {
+  const all = maybeNone ? [EMPTY_STREAM, ...outputs] : outputs;
+  const first = all[0];
+  if (
+    first !== undefined &&
+    all.every((one) => one.text !== undefined && one.text === first.text)
+  ) {
+    return first;
+  }
+  if (all.some((one) => one.text === undefined && one.items === undefined)) {
+    return UNKNOWN_STREAM;
+  }
+  const items = new Set(
+    all.flatMap((one) => one.items ?? (one.text ?? "").split("\n")),
+  );
+  items.delete("");
+  return items.size > MAX_ITEMS ? UNKNOWN_STREAM : { items: [...items] };
+}
+
+function runPipeline(
+  node: Pipeline,
+  state: State,
+  stdin: Stream,
+  context: Context,
+): Stream {
+  // `! command` and `time command` are pipelines of one, which run in the shell itself.
+  const own = node.commands.length === 1;
+  let stream = stdin;
+  for (const command of node.commands) {
+    const inner = own ? state : state.fork();
+    stream = runNode(command, inner, stream, context);
+    if (!own) {
+      for (const text of inner.traps) {
+        context.run.text(text, inner.fork(), EMPTY_STREAM);
+      }
+    }
+  }
+  return stream;
+}
+
+/** Commands whose failure is an everyday outcome, so that what follows may not run. */
+const TESTS = new Set([
+  "[",
+  "test",
+  "false",
+  "grep",
+  "egrep",
+  "rg",
+  "command",
+  "which",
+  "type",
+  "hash",
+]);
+
+function maySkip(node: PipelineNode): boolean {
+  if (node.type === "TestCommand" || node.type === "ArithmeticCommand") {
+    return true;
+  }
+  if (node.type === "Pipeline") {
+    return node.prefixes.some((prefix) => prefix.type === "Negation") ||
+      node.commands.some(maySkip);
+  }
+  if (node.type === "Redirected") return maySkip(node.command);
+  return node.type === "Command" && node.name !== undefined &&
+    TESTS.has(node.name.value);
+}
+
+function runAndOr(
+  node: AndOr,
+  state: State,
+  stdin: Stream,
+  context: Context,
+): Stream {
+  const [first, ...rest] = node.commands;
+  if (first === undefined) return EMPTY_STREAM;
+  // What the shell looks like when the command on the left has failed.
+  let before = state.fork();
+  let output = runNode(first, state, stdin, context);
+  let uncertain = maySkip(first);
+  for (const [i, command] of rest.entries()) {
+    if (node.operators[i] === "&&") {
+      if (uncertain) {
+        const inner = state.fork();
+        output = anyOf(
+          [output, runNode(command, inner, stdin, context)],
+          false,
+        );
+        before = state.fork();
+        state.merge([inner], true);
+      } else {
+        before = state.fork();
+        output = joinStreams(output, runNode(command, state, stdin, context));
+      }
+      uncertain ||= maySkip(command);
+    } else {
+      // The right side runs where the left side has failed: from the state before it.
+      const inner = before.fork();
+      const other = runNode(command, inner, stdin, context);
+      output = anyOf([output, other], false);
+      if (!inner.ended) {
+        const done = state.fork();
+        const failed = state.fork();
+        failed.cwd = inner.cwd;
+        failed.oldCwd = inner.oldCwd;
+        for (const name of inner.changedFrom(before)) {
+          const value = inner.get(name);
+          if (value !== undefined) failed.set(name, value);
+        }
+        state.merge([done, failed], false);
+        state.traps.push(...inner.traps);
+      }
+      uncertain = false;
+    }
+  }
+  return output;
+}
+
+function runCase(
+  node: Case,
+  state: State,
+  stdin: Stream,
+  context: Context,
+): Stream {
+  expandScalar(node.word, state, context);
+  const branches: { state: State; output: Stream }[] = [];
+  let always = false;
+  let through: State | undefined;
+  for (const item of node.items) {
+    for (const pattern of item.pattern) {
+      visitSubstitutions(pattern, state, context);
+      if (pattern.text === "*") always = true;
+    }
+    const inner = (through ?? state).fork();
+    branches.push({
+      state: inner,
+      output: runList(item.body, inner, stdin, context),
+    });
+    through = item.terminator === ";&" ? inner : undefined;
+  }
+  state.merge(branches.map((one) => one.state), !always);
+  return anyOf(branches.map((one) => one.output), !always);
+}
+
+function runFor(
+  node: For | Select,
+  state: State,
+  stdin: Stream,
+  context: Context,
+): Stream {
+  const name = node.name.value;
+  const fields = node.wordlist === undefined
+    ? [...state.positional]
+    : node.wordlist.flatMap((word) => expandFields(word, state, context));
+  const body = (inner: State) => runList(node.body, inner, stdin, context);
+  if (
+    node.type === "For" && fields.length <= MAX_ITEMS &&
+    fields.every((field) => field.length === 1)
+  ) {
+    let output: Stream = EMPTY_STREAM;
+    for (const field of fields) {
+      const inner = state.fork();
+      inner.set(name, [field]);
+      output = joinStreams(output, body(inner));
+      // `break` and `continue` end one round, not the shell.
+      inner.ended = false;
+      state.merge([inner], false);
+    }
+    return output;
+  }
+  const all: Values = fields.flat();
+  const values = new Set(all);
+  state.set(name, [
+    values.size === 0 ? [""] : values.size > 200 ? [ANY] : [...values],
+  ]);
+  return loop(state, body);
+}
+
+function runWhile(
+  node: While,
+  state: State,
+  stdin: Stream,
+  context: Context,
+): Stream {
+  return loop(state, (inner) => {
+    runList(node.clause, inner, stdin, context);
+    return runList(node.body, inner, stdin, context);
+  });
+}
+
+/** Follows a body that runs any number of times, until nothing changes any more. */
+function loop(state: State, body: (inner: State) => Stream): Stream {
+  let output: Stream = UNKNOWN_STREAM;
+  for (let round = 0; round < 3; round++) {
+    const inner = state.fork();
+    const before = state.fork();
+    const printed = body(inner);
+    inner.ended = false;
+    output = round === 0 ? anyOf([EMPTY_STREAM, printed], false) : output;
+    const changed = inner.changedFrom(before);
+    const moved = JSON.stringify(inner.cwd) !== JSON.stringify(state.cwd);
+    if (round === 2) {
+      for (const name of changed) inner.set(name, [[ANY]]);
+      if (moved) inner.cwd = [ANY];
+    }
+    state.merge([inner], true);
+    if (changed.length === 0 && !moved) break;
+    if (round === 2) body(state.fork());
+  }
+  return output;
+}
+
+/**
+ * Calls a function that the script has defined.
+ *
+ * @param node Its definition.
+ * @param args Its arguments.
+ * @param state The shell.
+ * @param stdin Its input.
+ * @param context The reading.
+ * @returns its output.
+ */
+export function callFunction(
+  node: Extract<CommandNode, { type: "Function" }>,
+  args: readonly string[],
+  state: State,
+  stdin: Stream,
+  context: Context,
+): Stream {
+  const positional = state.positional;
+  state.positional = args.map((arg) => [arg]);
+  try {
+    return context.nested(() => runNode(node.body, state, stdin, context));
+  } finally {
+    state.positional = positional;
+    state.ended = false;
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * Command-line options by a small grammar, so that option values are not taken for operands.
+ *
+ * @module
+ */
+
+/** How a program reads its options. */
+export interface OptionGrammar {
+  /** Options that take the next argument as their value: `-d --date`. */
+  takes?: string;
+  /** Options whose value names something that is written; they take a value too. */
+  writes?: string;
+  /** Long options start with one dash (`-out`), and short ones do not cluster. */
+  singleDash?: boolean;
+  /** Options end at the first operand, as for programs that run another. */
+  stopsAtOperand?: boolean;
+}
+
+/** What an argument list holds. */
+export interface Options {
+  /** Options in order, spelt as in the grammar, with their values. */
+  options: [name: string, value: string | undefined][];
+  /** Everything else. */
+  operands: string[];
+}
+
+interface Lists {
+  takes: Set<string>;
+  writes: Set<string>;
+  long: string[];
+}
+
+const cache = new WeakMap<OptionGrammar, Lists>();
+
+function listsOf(grammar: OptionGrammar): Lists {
+  let lists = cache.get(grammar);
+  if (lists === undefined) {
+    const writes = words(grammar.writes);
+    const takes = [...words(grammar.takes), ...writes];
+    lists = {
+      takes: new Set(takes),
+      writes: new Set(writes),
+      long: takes.filter((name) => name.startsWith("--")),
+    };
+    cache.set(grammar, lists);
+  }
+  return lists;
+}
+
+function words(text: string | undefined): string[] {
+  return text === undefined
+    ? []
+    : text.split(" ").filter((word) => word !== "");
+}
+
+/**
+ * Reads an argument list.
+ *
+ * @param args The arguments after the program's name.
+ * @param grammar The program's options.
+ * @returns options and operands.
+ */
+export function readOptions(
+  args: readonly string[],
+  grammar: OptionGrammar,
+): Options {
+  const { takes, long } = listsOf(grammar);
+  const options: Options["options"] = [];
+  const operands: string[] = [];
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] ?? "";
+    if (arg === "--") {
+      operands.push(...args.slice(i + 1));
+      break;
+    }
+    if (!arg.startsWith("-") || arg === "-") {
+      if (grammar.stopsAtOperand) {
+        operands.push(...args.slice(i));
+        break;
+      }
+      operands.push(arg);
+      continue;
+    }
+    if (arg.startsWith("--") || grammar.singleDash) {
+      const equals = arg.indexOf("=");
+      const written = equals === -1 ? arg : arg.slice(0, equals);
+      const name = takes.has(written) || !written.startsWith("--")
+        ? written
+        // GNU programs accept any unambiguous beginning.
+        : long.find((option) => option.startsWith(written)) ?? written;
+      if (equals !== -1) options.push([name, arg.slice(equals + 1)]);
+      else if (takes.has(name)) options.push([name, args[++i]]);
+      else options.push([name, undefined]);
+      continue;
+    }
+    for (let j = 1; j < arg.length; j++) {
+      const name = "-" + arg[j];
+      if (!takes.has(name)) {
+        options.push([name, undefined]);
+        continue;
+      }
+      const attached = arg.slice(j + 1);
+      options.push([name, attached === "" ? args[++i] : attached]);
+      break;
+    }
+  }
+  return { options, operands };
+}
+
+/**
+ * The values of options that name something written.
+ *
+ * @param options Options as read.
+ * @param grammar The grammar they were read with.
+ * @returns the values in order.
+ */
+export function writtenValues(
+  options: Options,
+  grammar: OptionGrammar,
+): string[] {
+  const { writes } = listsOf(grammar);
+  return options.options.flatMap(([name, value]) =>
+    writes.has(name) && value !== undefined ? [value] : []
+  );
+}
+
+/**
+ * Whether any of some options is given.
+ *
+ * @param options Options as read.
+ * @param names Their names.
+ * @returns `true` when one is.
+ */
+export function hasOption(options: Options, ...names: string[]): boolean {
+  return options.options.some(([name]) => names.includes(name));
+}
+
+/**
+ * The last value of any of some options.
+ *
+ * @param options Options as read.
+ * @param names Their names.
+ * @returns the value or `undefined`.
+ */
+export function optionValue(
+  options: Options,
+  ...names: string[]
+): string | undefined {
+  return options.options.findLast(([name, value]) =>
+    names.includes(name) && value !== undefined
+  )?.[1];
+}

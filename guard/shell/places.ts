@@ -1,0 +1,22 @@
+/**
+ * Directories that a command names.
+ *
+ * @module
+ */
+import { normalizePath } from "@bulkhead/sandbox/paths";
+import { ANY } from "../holes.ts";
+
+/**
+ * The directory that `cd` leads to: `..` is folded by name, as shells do, and links are
+ * left for the judge to follow.
+ *
+ * @param cwd Where the shell is.
+ * @param target The operand.
+ * @returns the directory, or an unknown one.
+ */
+export function joinDirectory(cwd: string, target: string): string {
+  if (target.includes(ANY)) return ANY;
+  if (!target.startsWith("/") && cwd.includes(ANY)) return ANY;
+  const joined = target.startsWith("/") ? target : `${cwd}/${target}`;
+  return normalizePath(joined);
+}

@@ -1,0 +1,397 @@
+/**
+ * PowerShell, as far as its everyday cmdlets write files.
+ *
+ * @module
+ */
+import { joinPath } from "@bulkhead/sandbox/paths";
+import { ANY } from "../holes.ts";
+import type { EffectMode } from "../effect.ts";
+import { hasWriteSign } from "../write_sign.ts";
+import type { Context } from "./context.ts";
+import type { State } from "./state.ts";
+
+/** Which parameters and positions of a cmdlet name what it writes. */
+interface Cmdlet {
+  /** Parameters whose value is written. */
+  writes: string;
+  /** Positional operands that are written; `last` is the last of several. */
+  at: "first" | "second" | "all" | "none";
+  mode?: EffectMode;
+  /** Parameters whose value is removed. */
+  removes?: string;
+}
+
+const PATHS = "path literalpath filepath pspath lp";
+const WRITE_FIRST: Cmdlet = { writes: PATHS, at: "first" };
+const COPY: Cmdlet = { writes: "destination", at: "second" };
+const MOVE: Cmdlet = {
+  writes: "destination",
+  at: "all",
+  removes: "path literalpath",
+};
+
+const CMDLETS: Readonly<Record<string, Cmdlet>> = {
+  "set-content": WRITE_FIRST,
+  sc: WRITE_FIRST,
+  "add-content": WRITE_FIRST,
+  ac: WRITE_FIRST,
+  "clear-content": WRITE_FIRST,
+  clc: WRITE_FIRST,
+  "out-file": WRITE_FIRST,
+  "tee-object": WRITE_FIRST,
+  tee: WRITE_FIRST,
+  "new-item": WRITE_FIRST,
+  ni: WRITE_FIRST,
+  mkdir: WRITE_FIRST,
+  md: WRITE_FIRST,
+  touch: { writes: "", at: "all" },
+  "set-item": WRITE_FIRST,
+  "set-itemproperty": WRITE_FIRST,
+  "set-acl": WRITE_FIRST,
+  "export-csv": WRITE_FIRST,
+  epcsv: WRITE_FIRST,
+  "export-clixml": WRITE_FIRST,
+  "start-transcript": WRITE_FIRST,
+  "remove-item": { writes: PATHS, at: "all", mode: "tree" },
+  ri: { writes: PATHS, at: "all", mode: "tree" },
+  rm: { writes: PATHS, at: "all", mode: "tree" },
+  rmdir: { writes: PATHS, at: "all", mode: "tree" },
+  del: { writes: PATHS, at: "all", mode: "tree" },
+  erase: { writes: PATHS, at: "all", mode: "tree" },
+  rd: { writes: PATHS, at: "all", mode: "tree" },
+  "copy-item": COPY,
+  copy: COPY,
+  cpi: COPY,
+  cp: COPY,
+  "move-item": MOVE,
+  move: MOVE,
+  mi: MOVE,
+  mv: MOVE,
+  "rename-item": { writes: "path literalpath", at: "first", mode: "tree" },
+  ren: { writes: "path literalpath", at: "first", mode: "tree" },
+  rni: { writes: "path literalpath", at: "first", mode: "tree" },
+  "expand-archive": { writes: "destinationpath", at: "second" },
+  "compress-archive": { writes: "destinationpath", at: "second" },
+  "invoke-webrequest": { writes: "outfile", at: "none" },
+  iwr: { writes: "outfile", at: "none" },
+  "invoke-restmethod": { writes: "outfile", at: "none" },
+  irm: { writes: "outfile", at: "none" },
+  "start-bitstransfer": { writes: "destination", at: "second" },
+};
+
+/** Parameters without a value. */
+const SWITCHES =
+  /^(?:recurse|force|append|nonewline|noclobber|passthru|whatif|confirm|verbose|debug|r|rf|fr|f|p|update|usebasicparsing|notypeinformation|asbytestream|raw)$/;
+
+const NATIVE =
+  /^(?:git|npm|npx|pnpm|yarn|bun|pip|pip3|python|python3|node|deno|cargo|go|dotnet|make|cmake|tar|curl|wget|bash|sh|sed|awk|docker|ln|chmod|chown|install|dd|rsync|truncate|patch|unzip|zip)$/;
+
+/**
+ * Reads PowerShell text.
+ *
+ * @param text The command.
+ * @param state The shell.
+ * @param context The reading.
+ */
+export function readPowerShell(
+  text: string,
+  state: State,
+  context: Context,
+): void {
+  if (text.length > 262_144) {
+    if (hasWriteSign(text)) context.incomplete = true;
+    return;
+  }
+  for (const words of statements(text, state, context)) {
+    statement(words, state, context);
+  }
+  for (
+    const match of text.matchAll(
+      /\[(?:System\.)?IO\.(?:File|Directory)\]::(\w+)\(\s*(?:'([^']*)'|"([^"$]*)")(?:\s*,\s*(?:'([^']*)'|"([^"$]*)"))?/gi,
+    )
+  ) {
+    const method = match[1] ?? "";
+    const first = match[2] ?? match[3] ?? "";
+    const second = match[4] ?? match[5];
+    if (/^(?:Write|Append|Create|Delete|Open(?:Write)|Set)/i.test(method)) {
+      write(context, state, method, first, "content");
+    } else if (/^(?:Copy|Move)$/i.test(method)) {
+      if (/^move$/i.test(method)) write(context, state, method, first, "tree");
+      if (second !== undefined) {
+        write(context, state, method, second, "content");
+      }
+    }
+  }
+}
+
+function write(
+  context: Context,
+  state: State,
+  verb: string,
+  path: string,
+  mode: EffectMode,
+): void {
+  // A drive or another provider is no POSIX path.
+  const drive = /^[A-Za-z]:[\\/]/.test(path);
+  if (
+    /^(?:env|variable|function|alias|hk\w+):/i.test(path) ||
+    /^\$?null$/i.test(path)
+  ) return;
+  const plain = drive
+    ? "/" + path.replaceAll("\\", "/")
+    : path.replaceAll("\\", "/");
+  context.write(
+    { rule: "verb", verb, label: `${verb} outside the allowed roots` },
+    plain,
+    state,
+    mode,
+  );
+}
+
+interface Word {
+  text: string;
+  quoted: boolean;
+  redirect?: boolean;
+}
+
+function statement(words: Word[], state: State, context: Context): void {
+  const list = [...words];
+  for (let i = 0; i < list.length; i++) {
+    const word = list[i];
+    if (word?.redirect !== true) continue;
+    const target = list[i + 1];
+    if (target !== undefined && !/^&\d$/.test(target.text)) {
+      if (!/^\$?null$/i.test(target.text)) {
+        context.write(
+          {
+            rule: "redirect",
+            verb: ">",
+            label: "output redirection to a file",
+          },
+          target.text.replaceAll("\\", "/"),
+          state,
+        );
+      }
+    }
+    list.splice(i, 2);
+    i--;
+  }
+  while (
+    list[0] !== undefined &&
+    /^(?:&|\.|\(|\{|[({]+|if|else|try|finally|do)$/.test(list[0].text) &&
+    !list[0].quoted
+  ) list.shift();
+  const assigned = /^\$(\w+)$/.exec(list[0]?.text ?? "");
+  if (assigned?.[1] !== undefined && list[1]?.text === "=") {
+    const value = list[2];
+    if (list.length === 3 && value !== undefined) {
+      state.set(assigned[1].toLowerCase(), [[value.text]]);
+    } else {
+      state.set(assigned[1].toLowerCase(), [[ANY]]);
+      statement(list.slice(2), state, context);
+    }
+    return;
+  }
+  const name = (list[0]?.text ?? "").toLowerCase();
+  const args = list.slice(1);
+  if (/^(?:set-location|cd|sl|chdir|push-location|pushd)$/.test(name)) {
+    const target = args.find((arg) => !arg.text.startsWith("-"))?.text ?? "";
+    const plain = target.replaceAll("\\", "/");
+    state.cwd = plain === ""
+      ? state.cwd
+      : state.cwd.map((cwd) =>
+        plain.includes(ANY) ? ANY : joinPath(cwd, plain)
+      );
+    return;
+  }
+  if (/^(?:invoke-expression|iex)$/.test(name)) {
+    if (args[0]?.quoted) readPowerShell(args[0].text, state, context);
+    return;
+  }
+  const cmdlet = Object.hasOwn(CMDLETS, name) ? CMDLETS[name] : undefined;
+  if (cmdlet === undefined) {
+    if (NATIVE.test(name)) {
+      context.nested(() =>
+        context.run.argv(list.map((word) => word.text), state.fork(), {})
+      );
+    }
+    return;
+  }
+  const written = cmdlet.writes.split(" ");
+  const removed = (cmdlet.removes ?? "").split(" ");
+  const operands: string[] = [];
+  let named = false;
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i];
+    if (arg === undefined) break;
+    const parameter = !arg.quoted
+      ? /^-([A-Za-z]+)(?::(.*))?$/.exec(arg.text)
+      : null;
+    if (parameter === null) {
+      operands.push(
+        ...arg.quoted
+          ? [arg.text]
+          : arg.text.split(",").filter((item) => item !== ""),
+      );
+      continue;
+    }
+    const key = (parameter[1] ?? "").toLowerCase();
+    if (SWITCHES.test(key)) continue;
+    const value = parameter[2] ?? args[++i]?.text ?? "";
+    const matches = (names: string[]) =>
+      key.length > 1 && names.some((one) => one !== "" && one.startsWith(key));
+    if (matches(written)) {
+      named = true;
+      for (const path of value.split(",")) {
+        write(context, state, name, path, cmdlet.mode ?? "content");
+      }
+    } else if (matches(removed)) {
+      named = true;
+      write(context, state, name, value, "tree");
+    } else if (matches(["path", "literalpath"])) operands.unshift(value);
+    else if (key === "name" && /^(?:new-item|ni)$/.test(name)) {
+      operands.push(value);
+    }
+  }
+  if (cmdlet.removes !== undefined) {
+    if (operands[0] !== undefined && !named) {
+      write(context, state, name, operands[0], "tree");
+    }
+    if (operands[1] !== undefined) {
+      write(context, state, name, operands[1], "content");
+    }
+    return;
+  }
+  const chosen = cmdlet.at === "all"
+    ? operands
+    : cmdlet.at === "first"
+    ? named ? [] : operands.slice(0, 1)
+    : cmdlet.at === "second"
+    ? named ? [] : operands.slice(1, 2)
+    : [];
+  for (const path of chosen) {
+    write(context, state, name, path, cmdlet.mode ?? "content");
+  }
+}
+
+/** Splits text into statements of words; strings, comments and variables resolved. */
+function statements(text: string, state: State, context: Context): Word[][] {
+  const all: Word[][] = [];
+  let words: Word[] = [];
+  const end = () => {
+    if (words.length > 0) all.push(words);
+    words = [];
+  };
+  for (let i = 0; i < text.length;) {
+    const char = text[i] ?? "";
+    const two = text.slice(i, i + 2);
+    if (two === "<#") {
+      const close = text.indexOf("#>", i);
+      i = close === -1 ? text.length : close + 2;
+    } else if (char === "#") {
+      const close = text.indexOf("\n", i);
+      i = close === -1 ? text.length : close;
+    } else if (two === "@'" || two === '@"') {
+      const close = text.indexOf(`\n${two[1]}@`, i);
+      words.push({
+        text: text.slice(i + 2, close === -1 ? undefined : close),
+        quoted: true,
+      });
+      i = close === -1 ? text.length : close + 3;
+    } else if (/[;\n|{}()]/.test(char) || two === "&&") {
+      end();
+      i += two === "&&" || two === "||" ? 2 : 1;
+    } else if (/\s/.test(char)) i++;
+    else {
+      const redirect = /^(?:[\d*]?>>?)/.exec(text.slice(i));
+      if (redirect !== null) {
+        i += redirect[0].length;
+        const copy = /^&\d/.exec(text.slice(i));
+        if (copy !== null) i += 2;
+        else words.push({ text: redirect[0], quoted: false, redirect: true });
+        continue;
+      }
+      const word = readWord(text, i, state, context);
+      words.push(word.word);
+      i = word.end;
+    }
+  }
+  end();
+  return all;
+}
+
+function readWord(
+  text: string,
+  from: number,
+  state: State,
+  context: Context,
+): { word: Word; end: number } {
+  let value = "";
+  let quoted = false;
+  let i = from;
+  for (; i < text.length; i++) {
+    const char = text[i] ?? "";
+    if (char === "'") {
+      const close = text.indexOf("'", i + 1);
+      value += text.slice(i + 1, close === -1 ? undefined : close);
+      quoted = true;
+      i = close === -1 ? text.length : close;
+    } else if (char === '"') {
+      quoted = true;
+      for (i++; i < text.length && text[i] !== '"'; i++) {
+        if (text[i] === "`") value += text[++i] ?? "";
+        else if (text[i] === "$") {
+          const variable = expand(text, i, state, context);
+          value += variable.value;
+          i = variable.end - 1;
+        } else value += text[i];
+      }
+    } else if (char === "`") value += text[++i] ?? "";
+    else if (char === "$") {
+      const variable = expand(text, i, state, context);
+      // The name of an assignment stays a name.
+      if (/^\s*=(?!=)/.test(text.slice(variable.end)) && value === "") {
+        value += text.slice(i, variable.end);
+      } else value += variable.value;
+      i = variable.end - 1;
+    } else if (/[\s;|{}()>]/.test(char)) break;
+    else value += char;
+  }
+  if (!quoted && /^~(?:[\\/]|$)/.test(value)) {
+    value = (context.home ?? ANY) + value.slice(1);
+  }
+  if (!quoted && /[*?]/.test(value)) value = value.replace(/[*?]+/g, "\uE002");
+  return { word: { text: value, quoted }, end: Math.max(i, from + 1) };
+}
+
+function expand(
+  text: string,
+  at: number,
+  state: State,
+  context: Context,
+): { value: string; end: number } {
+  const match = /^\$(?:\{([^}]+)\}|((?:env:)?\w+)|\()/i.exec(
+    text.slice(at, at + 200),
+  );
+  if (match === null) return { value: "$", end: at + 1 };
+  const name = (match[1] ?? match[2] ?? "").toLowerCase();
+  const end = at + match[0].length;
+  if (name === "") {
+    const close = text.indexOf(")", end);
+    return { value: ANY, end: close === -1 ? text.length : close + 1 };
+  }
+  if (name === "null") return { value: "$null", end };
+  if (name === "home" || name === "env:home") {
+    return { value: context.home ?? ANY, end };
+  }
+  if (name === "pwd" || name === "env:pwd") {
+    return { value: state.cwd[0] ?? ANY, end };
+  }
+  const own = state.get(name)?.[0];
+  if (own?.length === 1) return { value: own[0] ?? ANY, end };
+  if (name.startsWith("env:")) {
+    const wanted = name.slice(4).toUpperCase();
+    return { value: context.env[wanted] ?? ANY, end };
+  }
+  return { value: ANY, end };
+}

@@ -1,0 +1,169 @@
+/**
+ * What well-known programs print, as far as it matters where a later command writes.
+ *
+ * @module
+ */
+import { ANY, isKnown, SEG, SUB } from "../holes.ts";
+import type { Call } from "./call.ts";
+import { hasOption, readOptions } from "./options.ts";
+import { linesOf, type Stream, UNKNOWN_STREAM } from "./state.ts";
+
+const ONE_WORD: Stream = { items: [SEG] };
+
+/** Programs that print one word or number. */
+const WORDS = new Set(
+  "uname hostname whoami id wc nproc arch expr bc seq tty date md5sum sha256sum sha1sum cksum uuidgen openssl jot"
+    .split(" "),
+);
+
+/** Programs that print some of the lines they read, unchanged. */
+const FILTERS = new Set(
+  "sort uniq head tail grep egrep fgrep shuf tac".split(" "),
+);
+
+/**
+ * What a program prints.
+ *
+ * @param call The call.
+ * @returns what is known of its output, or `undefined`.
+ */
+export function outputOf(call: Call): Stream | undefined {
+  const { name, args, context, state, stdin } = call;
+  if (WORDS.has(name)) {
+    if (name === "date" && args.some((arg) => /%[Dx]|\//.test(arg))) {
+      return { items: [SUB] };
+    }
+    return ONE_WORD;
+  }
+  switch (name) {
+    case "cat": {
+      const files = args.filter((arg) => !arg.startsWith("-") || arg === "-");
+      if (files.length === 0) return stdin;
+      if (files.length > 1) return undefined;
+      return files[0] === "-" ? stdin : context.readFile(files[0] ?? "", state);
+    }
+    case "dirname":
+    case "basename":
+    case "realpath":
+    case "readlink": {
+      const read = readOptions(args, {
+        takes: "-s --suffix --relative-to --relative-base",
+      });
+      if (hasOption(read, "--relative-to", "--relative-base")) return undefined;
+      const [path] = read.operands;
+      if (path === undefined) return undefined;
+      if (
+        name === "readlink" &&
+        !hasOption(read, "-f", "-e", "-m", "--canonicalize")
+      ) return undefined;
+      if (name === "dirname") return { items: [directoryOf(path)] };
+      if (name === "basename") return { items: [basenameOf(path)] };
+      const [cwd = "/"] = state.cwd;
+      const resolved = context.boundary.resolve(path, cwd, true);
+      return resolved === undefined ? undefined : { items: [resolved] };
+    }
+    case "ls": {
+      const read = readOptions(args, {
+        takes: "-I -w -T --ignore --color --sort --time",
+      });
+      if (hasOption(read, "-l", "-R", "-g", "-o")) return undefined;
+      const paths = read.operands;
+      if (paths.length === 0) return ONE_WORD;
+      // A file is printed as named, a directory's entries by their names alone.
+      return { items: [...paths, SEG] };
+    }
+    case "rg":
+    case "grep":
+    case "egrep":
+    case "fgrep":
+    case "ag":
+    case "ack": {
+      const read = readOptions(args, {
+        takes:
+          "-e -f -m -A -B -C -g -t -T --include --exclude --exclude-dir --glob --type --max-count --regexp",
+      });
+      const names = hasOption(
+        read,
+        "-l",
+        "-L",
+        "--files-with-matches",
+        "--files-without-match",
+        "--files",
+        "-g",
+      ) &&
+        !hasOption(read, "-c");
+      const listed = hasOption(read, "--files", "-e", "-f", "--regexp")
+        ? read.operands
+        : read.operands.slice(1);
+      if (names) {
+        return {
+          items: listed.length === 0
+            ? [SUB]
+            : listed.map((path) => `${path.replace(/\/$/, "")}/${SUB}`).concat(
+              listed,
+            ),
+        };
+      }
+      return listed.length === 0 && name !== "rg" ? filtered(stdin) : undefined;
+    }
+  }
+  if (FILTERS.has(name)) {
+    const files =
+      readOptions(args, { takes: "-n -c -k -t -o -S -T -f -s -w" }).operands;
+    if (files.length === 0) return filtered(stdin);
+    return undefined;
+  }
+  if (name === "base64" || name === "xxd") {
+    const decodes = args.some((arg) =>
+      /^(?:-[a-z]*[dD]|--decode|-r)$/.test(arg)
+    );
+    if (
+      name === "base64" && decodes && stdin.text !== undefined &&
+      isKnown(stdin.text)
+    ) {
+      try {
+        return { text: atob(stdin.text.replace(/\s+/g, "")) };
+      } catch {
+        return undefined;
+      }
+    }
+    return name === "base64" && !decodes ? ONE_WORD : undefined;
+  }
+  if (name === "tr" && stdin.text !== undefined && args[0] === "-d") {
+    const set = args[1] ?? "";
+    const gone = new Set(
+      set.replace(/\\n/g, "\n").replace(/\\r/g, "\r").replace(/\\t/g, "\t"),
+    );
+    return { text: [...stdin.text].filter((char) => !gone.has(char)).join("") };
+  }
+  if (name === "rev" && stdin.text !== undefined) {
+    return {
+      text: stdin.text.split("\n").map((line) => [...line].reverse().join(""))
+        .join("\n"),
+    };
+  }
+  return undefined;
+}
+
+function filtered(stdin: Stream): Stream {
+  const lines = linesOf(stdin);
+  return lines === undefined
+    ? UNKNOWN_STREAM
+    : lines.length === 1 && stdin.text !== undefined
+    ? stdin
+    : { items: lines };
+}
+
+function directoryOf(path: string): string {
+  if (path.includes(ANY)) return ANY;
+  const trimmed = path.replace(/\/+$/, "");
+  const cut = trimmed.lastIndexOf("/");
+  // Below an unknown sub path lies another one.
+  if (trimmed.slice(cut + 1).includes(SUB)) return trimmed;
+  return cut === -1 ? "." : cut === 0 ? "/" : trimmed.slice(0, cut);
+}
+
+function basenameOf(path: string): string {
+  const last = path.replace(/\/+$/, "").split("/").at(-1) ?? "";
+  return last.includes(ANY) || last.includes(SUB) ? SEG : last;
+}

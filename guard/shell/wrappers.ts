@@ -1,0 +1,440 @@
+/**
+ * Programs that run another program given as their operands, with the grammar of their own
+ * options. Data, and the one function that reads it.
+ *
+ * @module
+ */
+import { ANY } from "../holes.ts";
+import { type Call, type CallReader, writes } from "./call.ts";
+import {
+  hasOption,
+  type OptionGrammar,
+  optionValue,
+  readOptions,
+  writtenValues,
+} from "./options.ts";
+import { type Stream, UNKNOWN_STREAM } from "./state.ts";
+
+/** How a program runs another. */
+export interface WrapperSpec extends OptionGrammar {
+  /** Operands of its own before the command. */
+  skip?: number;
+  /** The skipped operands that it writes. */
+  writesOperand?: number;
+  /** `NAME=value` operands stand before the command. */
+  assigns?: boolean;
+  /** The option that names the directory the command runs in. */
+  directory?: string;
+  /** The option whose value is a command line. */
+  text?: string;
+  /** A sub-command that must stand before the command: `exec`, `run`. */
+  sub?: string;
+  /** The command runs in the shell itself. */
+  own?: boolean;
+  /** Nothing runs when one of these is given. */
+  unless?: string;
+  /** Operands are joined and read as a command line. */
+  joins?: boolean;
+}
+
+/** The table. */
+export const WRAPPERS: Readonly<Record<string, WrapperSpec>> = {
+  sudo: {
+    takes:
+      "-u -g -h -p -C -r -t -T -U -R --user --group --host --prompt --close-from --role --type",
+    directory: "-D --chdir",
+    assigns: true,
+  },
+  doas: { takes: "-u -C", assigns: true },
+  pkexec: { takes: "--user" },
+  env: {
+    takes: "-u --unset",
+    directory: "-C --chdir",
+    text: "-S --split-string",
+    assigns: true,
+  },
+  nice: { takes: "-n --adjustment" },
+  nohup: {},
+  timeout: { takes: "-k -s --kill-after --signal", skip: 1 },
+  gtimeout: { takes: "-k -s --kill-after --signal", skip: 1 },
+  time: { takes: "-f --format", writes: "-o --output" },
+  stdbuf: { takes: "-i -o -e --input --output --error" },
+  unbuffer: {},
+  setsid: {},
+  ionice: { takes: "-c -n -p -P -u --class --classdata --pid" },
+  chrt: { takes: "-T -P -D -p", skip: 1 },
+  taskset: { takes: "-p", skip: 1 },
+  numactl: { takes: "-C -N -m -i -p --cpunodebind --membind --physcpubind" },
+  prlimit: { takes: "-p --pid" },
+  cpulimit: { takes: "-l -p -e --limit" },
+  cgexec: { takes: "-g" },
+  setarch: { skip: 1 },
+  linux32: {},
+  linux64: {},
+  setpriv: {
+    takes:
+      "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --pdeathsig --securebits",
+  },
+  capsh: { takes: "--user", text: "-c" },
+  strace: {
+    takes: "-e -E -p -s -u -O -S -P -a -I -b -X",
+    writes: "-o --output",
+  },
+  ltrace: { takes: "-e -p -s -u -n -a -l", writes: "-o --output" },
+  perf: {
+    sub: "stat record",
+    takes: "-e -p -C -F -r -I --event",
+    writes: "-o --output",
+  },
+  valgrind: {
+    takes: "",
+    writes: "--log-file --xml-file --massif-out-file --callgrind-out-file",
+  },
+  gdb: { takes: "-ex -x -p", singleDash: true },
+  watch: { takes: "-n -q --interval", joins: true },
+  flock: {
+    takes: "-w -E --timeout --wait --conflict-exit-code",
+    text: "-c --command",
+    skip: 1,
+    writesOperand: 1,
+  },
+  chroot: { takes: "--userspec --groups", skip: 1 },
+  unshare: {
+    takes:
+      "-R -w --root --wd --map-user --map-group --setuid --setgid --propagation --setgroups",
+  },
+  nsenter: { takes: "-t -S -G --target --setuid --setgid" },
+  fakeroot: { takes: "-l -i -s -b" },
+  fakechroot: { takes: "-e -c -d" },
+  proot: { takes: "-r -b -w -q -R -S" },
+  firejail: { takes: "" },
+  runuser: { takes: "-u -g -G -w", text: "-c --command", skip: 0 },
+  su: {
+    takes: "-s -g -G -w --shell",
+    text: "-c --command --session-command",
+    skip: 9,
+  },
+  sg: { text: "-c", skip: 1, joins: true },
+  gosu: { skip: 1 },
+  "su-exec": { skip: 1 },
+  setuidgid: { skip: 1 },
+  "s6-setuidgid": { skip: 1 },
+  chpst: {
+    takes: "-u -U -b -n -l -L -m -d -o -p -f -c -P -0 -1 -2",
+    directory: "-/ -C",
+  },
+  tini: { takes: "-p -e" },
+  "dumb-init": {},
+  catchsegv: {},
+  eatmydata: {},
+  torsocks: {},
+  torify: {},
+  proxychains: { takes: "-f" },
+  proxychains4: { takes: "-f" },
+  "dbus-run-session": { takes: "--config-file --dbus-daemon" },
+  "dbus-launch": {},
+  "xvfb-run": {
+    takes: "-n -s -p -f -e --server-num --server-args --error-file --auth-file",
+  },
+  "systemd-run": {
+    takes:
+      "-p -u -E -t --unit --property --slice --description --uid --gid --setenv",
+    directory: "--working-directory",
+  },
+  "systemd-inhibit": { takes: "--what --who --why --mode" },
+  "start-stop-daemon": { takes: "-p -u -g -n -d -N", text: "" },
+  caffeinate: { takes: "-t -w" },
+  arch: {},
+  rlwrap: { takes: "-a -b -c -f -H -s -t" },
+  ccache: {},
+  distcc: {},
+  sccache: {},
+  busybox: {},
+  toybox: {},
+  "ssh-agent": { takes: "-a -t" },
+  direnv: { sub: "exec", skip: 1 },
+  npx: { takes: "-p --package --cache", text: "-c --call" },
+  pnpx: { takes: "-p --package" },
+  bunx: { takes: "-p --package" },
+  dotenv: { takes: "-e -f -v" },
+  "dotenvx": { sub: "run", takes: "-f -fk -e" },
+  "cross-env": { assigns: true },
+  "cross-env-shell": { assigns: true, joins: true },
+  "env-cmd": { takes: "-f -e -r" },
+  uvx: { takes: "--from --with --python -p" },
+  pipx: { sub: "run", takes: "--spec" },
+  bundle: { sub: "exec" },
+  rbenv: { sub: "exec" },
+  pyenv: { sub: "exec" },
+  nodenv: { sub: "exec" },
+  asdf: { sub: "exec" },
+  mise: { sub: "exec x", takes: "-C -j --cd" },
+  rtx: { sub: "exec x" },
+  nvm: { sub: "exec run", skip: 1 },
+  volta: { sub: "run", takes: "--node --npm --yarn" },
+  fnm: { sub: "exec", takes: "--using" },
+  poetry: { sub: "run" },
+  pipenv: { sub: "run" },
+  pdm: { sub: "run", takes: "-p" },
+  hatch: { sub: "run", joins: true },
+  rye: { sub: "run" },
+  pixi: { sub: "run", takes: "-e --environment --manifest-path" },
+  uv: {
+    sub: "run",
+    takes:
+      "--with --python -p --extra --group --env-file --project --with-requirements",
+    directory: "--directory",
+  },
+  conda: { sub: "run", takes: "-n -p --name --prefix", directory: "--cwd" },
+  mamba: { sub: "run", takes: "-n -p --name --prefix", directory: "--cwd" },
+  micromamba: { sub: "run", takes: "-n -p --name --prefix" },
+  doppler: {
+    sub: "run",
+    takes: "-p -c -t --project --config --token",
+    text: "--command",
+  },
+  op: { sub: "run", takes: "--env-file" },
+  "aws-vault": { sub: "exec", takes: "-d", skip: 1 },
+  chamber: { sub: "exec", skip: 1 },
+  infisical: { sub: "run", takes: "--env --path" },
+  "nix-shell": { text: "--run --command", takes: "-p -A -E -I", skip: 99 },
+  nix: { sub: "develop shell", text: "", takes: "-f -I", singleDash: true },
+  script: {
+    text: "-c --command",
+    takes: "-E -m -I -B -T --log-in",
+    writes: "-O --log-out --log-timing",
+    skip: 1,
+    writesOperand: 1,
+  },
+  entr: { joins: false },
+  nodemon: {
+    text: "-x --exec",
+    takes: "-w -e -i -d --watch --ext --ignore --delay",
+    skip: 99,
+  },
+  screen: { takes: "-S -c -e -h -s -t -T -p" },
+  tmux: {
+    sub:
+      "new-session new new-window neww split-window splitw run-shell run respawn-pane send",
+    takes: "-s -n -t -x -y -F -e -L -f",
+    directory: "-c",
+    joins: true,
+  },
+  xterm: { takes: "-T -title -geometry", singleDash: true },
+  parallel: {
+    takes:
+      "-j -S -a -n -N -L -d -I -P --jobs --arg-file --delay --timeout --results --joblog --colsep --max-args",
+  },
+  sem: { takes: "-j --id" },
+  batch: {},
+  "run-one": {},
+  chronic: {},
+  ifne: { takes: "" },
+  errno: { skip: 99 },
+  setlock: { skip: 1, writesOperand: 1 },
+  lockrun: { takes: "", writes: "--lockfile" },
+  softlimit: { takes: "-a -c -d -f -l -m -o -p -r -s -t" },
+  arch_prctl: {},
+  qemu: {},
+  winpty: {},
+  noglob: { own: true },
+  nocorrect: { own: true },
+  "-": { own: true },
+};
+
+/** What a wrapper runs. */
+export interface Unwrapped {
+  /** The command. */
+  argv: readonly string[];
+  /** The directory it runs in, when the wrapper names one. */
+  cwd?: string;
+  /** Variables that the wrapper sets. */
+  env: [name: string, value: string][];
+  /** Whether it runs in the shell itself. */
+  own: boolean;
+  /** Its input, when it is not the wrapper's. */
+  stdin?: Stream;
+}
+
+/**
+ * Reads a wrapper's options and gives the command behind them.
+ *
+ * @param call The wrapper's call.
+ * @returns the command, or `undefined` when nothing is run.
+ */
+export function unwrap(call: Call): Unwrapped | undefined {
+  const spec = WRAPPERS[call.name];
+  if (spec === undefined) return undefined;
+  let args = call.args;
+  if (call.name === "busybox" || call.name === "toybox") {
+    return { argv: args, env: [], own: false };
+  }
+  const grammar: OptionGrammar = {
+    takes: [spec.takes, spec.directory, spec.text].filter(Boolean).join(" "),
+    writes: spec.writes,
+    singleDash: spec.singleDash,
+    stopsAtOperand: true,
+  };
+  let subOptions: ReturnType<typeof readOptions> | undefined;
+  if (spec.sub !== undefined) {
+    subOptions = readOptions(args, grammar);
+    const [sub = "", ...rest] = subOptions.operands;
+    if (!spec.sub.split(" ").includes(sub)) return undefined;
+    args = rest;
+  }
+  // nix-shell, script and su take options behind their operands too.
+  const loose = spec.text !== undefined && (spec.skip ?? 0) > 1 ||
+    call.name === "script";
+  const read = readOptions(args, { ...grammar, stopsAtOperand: !loose });
+  if (subOptions !== undefined) read.options.unshift(...subOptions.options);
+  for (const path of writtenValues(read, grammar)) writes(call, path);
+  const env: [string, string][] = [];
+  let operands = [...read.operands];
+  const takeAssignments = () => {
+    while (spec.assigns && /^[A-Za-z_]\w*=/.test(operands[0] ?? "")) {
+      const item = operands.shift() ?? "";
+      const at = item.indexOf("=");
+      env.push([item.slice(0, at), item.slice(at + 1)]);
+    }
+  };
+  takeAssignments();
+  const own = operands.slice(0, spec.skip ?? 0);
+  if (spec.writesOperand !== undefined) {
+    for (const path of own.slice(0, spec.writesOperand)) {
+      // A bare number is an open descriptor.
+      if (!/^\d+$/.test(path)) writes(call, path);
+    }
+  }
+  operands = operands.slice(spec.skip ?? 0);
+  const directory = spec.directory === undefined
+    ? undefined
+    : optionValue(read, ...spec.directory.split(" "));
+  const text = spec.text === undefined
+    ? undefined
+    : optionValue(read, ...spec.text.split(" "));
+  const place = {
+    env,
+    own: spec.own ?? false,
+    ...directory === undefined ? {} : { cwd: directory },
+  };
+  if (text !== undefined) {
+    const line = call.name === "env" ? [text, ...operands].join(" ") : text;
+    return { ...place, argv: ["sh", "-c", line] };
+  }
+  // flock FILE -c 'command'
+  if (call.name === "flock" || call.name === "sg" || call.name === "gdb") {
+    const at = operands.findIndex((arg) => arg === "-c" || arg === "--command");
+    if (at === 0) {
+      return { ...place, argv: ["sh", "-c", operands.slice(1).join(" ")] };
+    }
+  }
+  if (call.name === "nix") {
+    const at = call.args.findIndex((arg) =>
+      arg === "-c" || arg === "--command"
+    );
+    return at === -1 ? undefined : { ...place, argv: call.args.slice(at + 1) };
+  }
+  if (call.name === "parallel" || call.name === "sem") {
+    return parallel(call, operands, place);
+  }
+  takeAssignments();
+  if (spec.sub !== undefined && operands[0] === "--") operands.shift();
+  if (operands.length === 0) return undefined;
+  if (spec.joins) return { ...place, argv: ["sh", "-c", operands.join(" ")] };
+  if (call.name === "npx" && operands[0] !== undefined) {
+    // A version may be pinned to the name: `prettier@3`.
+    operands[0] = operands[0].replace(/^(@?[^@]+)@.*$/, "$1").replace(
+      /^@[^/]+\//,
+      "",
+    );
+  }
+  return { ...place, argv: operands };
+}
+
+/** `parallel cmd {} ::: a b`, or with its values on standard input. */
+function parallel(
+  call: Call,
+  operands: string[],
+  place: { env: [string, string][]; own: boolean; cwd?: string },
+): Unwrapped | undefined {
+  const at = operands.findIndex((arg) => /^:::[:+]*$/.test(arg));
+  const command = at === -1 ? operands : operands.slice(0, at);
+  const values = at === -1
+    ? call.stdin.items ?? call.stdin.text?.split("\n").filter((line) =>
+      line !== ""
+    ) ?? [ANY]
+    : operands.slice(at + 1).filter((arg) => !/^:::/.test(arg));
+  if (command.length === 0) {
+    const text = values.join("\n");
+    return { ...place, argv: ["sh", "-c", text] };
+  }
+  const template = command.join(" ");
+  const lines = values.slice(0, 50).map((value) =>
+    /\{[^}]*\}/.test(template)
+      ? template.replace(/\{[^}]*\}/g, () => value)
+      : `${template} ${value}`
+  );
+  return { ...place, argv: ["sh", "-c", lines.join("\n")] };
+}
+
+/** Programs whose operands or option values are command lines. */
+export const SHELL_STRINGS: Readonly<Record<string, CallReader>> = {
+  hyperfine: (call) =>
+    texts(
+      call,
+      readOptions(call.args, {
+        takes:
+          "-w -m -M -r -s -p -c -L -P -D --warmup --runs --setup --prepare --cleanup --parameter-list --shell",
+        writes: "--export-json --export-csv --export-markdown",
+      }),
+    ),
+  concurrently: (call) =>
+    texts(
+      call,
+      readOptions(call.args, {
+        takes: "-n -c -m -s -p --names --prefix-colors",
+      }),
+    ),
+  "npm-run-all": () => UNKNOWN_STREAM,
+  at: (call) => {
+    const text = call.stdin.text;
+    if (
+      text !== undefined &&
+      !hasOption(
+        readOptions(call.args, { takes: "-f -q -t" }),
+        "-l",
+        "-d",
+        "-c",
+      )
+    ) {
+      call.context.run.text(text, call.state.fork(), {});
+    }
+    return UNKNOWN_STREAM;
+  },
+  batch: (call) => {
+    if (call.stdin.text !== undefined) {
+      call.context.run.text(call.stdin.text, call.state.fork(), {});
+    }
+    return UNKNOWN_STREAM;
+  },
+  rpm2cpio: () => UNKNOWN_STREAM,
+};
+
+function texts(call: Call, read: ReturnType<typeof readOptions>): Stream {
+  for (const [name, value] of read.options) {
+    if (value === undefined) continue;
+    if (
+      /^--?(?:prepare|setup|cleanup|p|s|c)$/.test(name) &&
+      call.name === "hyperfine"
+    ) {
+      call.context.run.text(value, call.state.fork(), {});
+    }
+    if (name.startsWith("--export-")) writes(call, value);
+  }
+  for (const text of read.operands) {
+    call.context.nested(() =>
+      call.context.run.text(text, call.state.fork(), {})
+    );
+  }
+  return UNKNOWN_STREAM;
+}
