@@ -175,7 +175,8 @@ export class Session {
 
   /** What the session does. */
   get state(): SessionState {
-    return this.#state.state;
+    const state = this.#state.state;
+    return state !== "dead" && this.#asks.size > 0 ? "requires_action" : state;
   }
 
   /** True when the session rests and nothing can start by itself. */
@@ -584,7 +585,7 @@ export class Session {
   }
 
   #stateChanged(): void {
-    const state = this.#state.state;
+    const { state } = this;
     if (state !== this.#shown) {
       this.#shown = state;
       this.#changed("state");

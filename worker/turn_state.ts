@@ -54,6 +54,7 @@ export class TurnState {
   #working = false;
   #dead = false;
   #pending = 0;
+  #askedSince = false;
   readonly #asks = new Map<string, string | undefined>();
   readonly #tasks = new Map<
     string,
@@ -69,12 +70,18 @@ export class TurnState {
   /** What the session does right now. */
   get state(): SessionState {
     if (this.#dead) return "dead";
-    if (this.#asks.size > 0 || this.#told === "requires_action") {
-      return "requires_action";
-    }
+    if (this.#waits) return "requires_action";
     if (this.#told === "running" || this.#pending > 0) return "running";
     if (this.#told === undefined && this.#working) return "running";
     return "idle";
+  }
+
+  /** An agent that goes on while one ask is open has its answer; of several we know only what we answered. */
+  get #waits(): boolean {
+    if (this.#asks.size === 0 || this.#told !== "running") {
+      return this.#asks.size > 0 || this.#told === "requires_action";
+    }
+    return this.#asks.size > 1 || this.#askedSince;
   }
 
   /** True when the session rests and nothing can start by itself: it may be let go. */
@@ -153,6 +160,7 @@ export class TurnState {
       case "control_request":
         if (frame.subtype === "can_use_tool" && frame.request_id !== "") {
           this.#asks.set(frame.request_id, frame.tool_use_id);
+          this.#askedSince = true;
           this.#working = true;
         }
         if (frame.subtype === "hook_callback") this.#working = true;
@@ -203,6 +211,7 @@ export class TurnState {
           frame.state === "idle"
         ) {
           this.#told = frame.state;
+          this.#askedSince = false;
         }
         if (frame.state === "idle") this.#asks.clear();
         break;
