@@ -133,6 +133,7 @@ export class ChildPort implements PluginPort {
         ),
         args: [socket],
         config: false,
+        ...options.accounting ? { flags: ["--v8-flags=--expose-gc"] } : {},
       });
       const own = decodeURIComponent(new URL(".", import.meta.url).pathname);
       const process = await startProcess(entry.argv, {
