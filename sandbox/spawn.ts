@@ -53,7 +53,7 @@ const SETSID = "/usr/bin/setsid";
 const SETPRIV = "/usr/bin/setpriv";
 
 /** A wrapper that failed to exec says so in this form, with one of two codes. */
-const WRAPPER_FAILED = /^(?:setsid|setpriv|bwrap): /;
+const WRAPPER_FAILED = /^(?:setsid|setpriv|bwrap|landlock): /;
 
 /** Starts a child at the head of its own process group. */
 export async function spawnTree(
