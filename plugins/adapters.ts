@@ -275,16 +275,14 @@ export function toOpenAiAgentsTools<AgentTool>(
 /** Makes a schema of zod out of a JSON Schema: `z.fromJSONSchema`. */
 export interface FromJsonSchema<Schema> {
   /** `fromJSONSchema` of zod 4. */
-  fromJSONSchema(schema: object): Schema;
+  fromJSONSchema(schema: object | boolean): Schema;
 }
 
 /** What Mastra hands to a call as the second argument. */
 export interface MastraCallOptions {
   /** Ends the call. */
   abortSignal?: AbortSignal;
-  /** The id of the call, before version 1. */
-  toolCallId?: string;
-  /** What an agent knows of the call, since version 1. */
+  /** What an agent knows of the call. */
   agent?: { toolCallId?: string };
 }
 
@@ -304,94 +302,33 @@ export interface MastraToolOptions<Schema> {
 }
 
 /**
- * Tools for agents of Mastra, before and since its version 1.
+ * Tools for agents of Mastra 1, as what its `createTool` takes.
  *
  * zod does not know every keyword, so the arguments are checked against the tool's own schema again.
  *
  * @param tools The tools.
- * @param createTool `createTool` of `@mastra/core/tools`.
  * @param zod zod 4, or an object with its `fromJSONSchema`.
- * @returns The record for the option `tools`.
+ * @returns The options of each tool: `toMastraTools(registry, z).map((options) => createTool(options))`.
  */
-export function toMastraTools<Schema, MastraTool>(
+export function toMastraTools<Schema>(
   tools: Iterable<Tool>,
-  createTool: (options: MastraToolOptions<Schema>) => MastraTool,
   zod: FromJsonSchema<Schema>,
-): Record<string, MastraTool> {
-  return Object.fromEntries(Array.from(tools, (tool) => [
-    tool.name,
-    createTool({
-      id: tool.name,
-      description: tool.description,
-      inputSchema: zod.fromJSONSchema(tool.inputSchema),
-      async execute(input, options) {
-        const toolCallId = options?.toolCallId ?? options?.agent?.toolCallId;
-        const result = await tool.execute(mastraArguments(input), {
-          ...(options?.abortSignal === undefined
-            ? {}
-            : { signal: options.abortSignal }),
-          ...(toolCallId === undefined ? {} : { toolCallId }),
-        });
-        return { content: orThrow(result).content };
-      },
-    }),
-  ]));
-}
-
-/** What OpenCode hands to a call. */
-export interface OpenCodeCallContext {
-  /** The directory of the project. */
-  directory: string;
-  /** Ends the call. */
-  abort: AbortSignal;
-  /** Shows what the tool has said so far. */
-  metadata(input: { title?: string; metadata?: Record<string, unknown> }): void;
-}
-
-/** A tool of an OpenCode plugin. */
-export interface OpenCodeTool<Shape> {
-  /** What the tool does, for the model. */
-  description: string;
-  /** The arguments, as the shape of a zod object. */
-  args: Shape;
-  /** Runs the tool. Throws {@linkcode ToolFailedError} for a failed call. */
-  execute(args: unknown, context: OpenCodeCallContext): Promise<string>;
-}
-
-/**
- * Tools for the `tool` record of an OpenCode plugin.
- *
- * zod does not know every keyword, so the arguments are checked against the tool's own schema again. OpenCode
- * wants the zod that it ships with: `tool.schema` of `@opencode-ai/plugin`.
- *
- * @param tools The tools.
- * @param zod `tool.schema` of `@opencode-ai/plugin`, when it has `fromJSONSchema`, or zod 4.
- * @returns The record for the hook `tool`.
- */
-export function toOpenCodeTools<Shape>(
-  tools: Iterable<Tool>,
-  zod: FromJsonSchema<{ shape: Shape }>,
-): Record<string, OpenCodeTool<Shape>> {
-  return Object.fromEntries(Array.from(tools, (tool) => [tool.name, {
+): MastraToolOptions<Schema>[] {
+  return Array.from(tools, (tool) => ({
+    id: tool.name,
     description: tool.description,
-    args: zod.fromJSONSchema({ properties: {}, ...tool.inputSchema }).shape,
-    async execute(args: unknown, context: OpenCodeCallContext) {
-      const result = await tool.execute(args, {
-        signal: context.abort,
-        cwd: context.directory,
-        onUpdate: (partial) =>
-          context.metadata({ metadata: { output: resultText(partial) } }),
+    inputSchema: zod.fromJSONSchema(tool.inputSchema),
+    async execute(input: unknown, options?: MastraCallOptions) {
+      const toolCallId = options?.agent?.toolCallId;
+      const result = await tool.execute(input, {
+        ...(options?.abortSignal === undefined
+          ? {}
+          : { signal: options.abortSignal }),
+        ...(toolCallId === undefined ? {} : { toolCallId }),
       });
-      return resultText(orThrow(result));
+      return { content: orThrow(result).content };
     },
-  }]));
-}
-
-/** Before version 1 the arguments stand under `context`, beside what only Mastra puts there. */
-function mastraArguments(input: unknown): unknown {
-  const old = typeof input === "object" && input !== null &&
-    "context" in input && "runtimeContext" in input;
-  return old ? input.context : input;
+  }));
 }
 
 /** A schema that is not strict has to be open for the OpenAI Agents SDK; the tool itself still checks its own. */
