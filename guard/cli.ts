@@ -1,2 +1,106 @@
-/** Placeholder. @module */
-export {};
+/**
+ * The command line of the guard.
+ *
+ * ```sh
+ * deno run -A cli.ts install --harness claude-code
+ * deno run -A cli.ts explain 'cp a.txt /etc/'
+ * deno run -A cli.ts teardown
+ * ```
+ *
+ * @module
+ */
+
+import { namePermission } from "@bulkhead/sandbox";
+import {
+  closest,
+  type CommandIo,
+  printFailure,
+  processIo,
+  UsageError,
+} from "@bulkhead/sandbox/command";
+import { decide, explain } from "./_cli_decide.ts";
+import { install, status, teardown } from "./_cli_install.ts";
+import { log, scan } from "./_cli_log.ts";
+import { parseVerb, type Verb } from "./_cli_shared.ts";
+import { verify } from "./_cli_verify.ts";
+import { runHook } from "./hook.ts";
+
+const VERBS: ReadonlyMap<string, Verb> = new Map([
+  ["install", install],
+  ["status", status],
+  ["verify", verify],
+  ["explain", explain],
+  ["decide", decide],
+  ["log", log],
+  ["scan", scan],
+  ["teardown", teardown],
+]);
+
+/** Names under which earlier armed workspaces call the hook. */
+const HOOK_NAMES = ["hook", "guard", "guard-hook", "guard-codex"];
+
+/**
+ * Runs one command line of `bulkhead guard`.
+ *
+ * @param args The arguments, without the program's name.
+ * @param io Where to read and write.
+ * @returns The exit code: 0, 1 for a failure, 2 for a command line that cannot be understood.
+ *
+ * @example
+ * ```ts
+ * import { guardCommand } from "@bulkhead/guard/cli";
+ * import { processIo } from "@bulkhead/sandbox/command";
+ * import { assertEquals, assertStringIncludes } from "@std/assert";
+ *
+ * let printed = "";
+ * const io = { ...processIo(), out: (text: string) => void (printed += text) };
+ * assertEquals(await guardCommand(["--help"], io), 0);
+ * assertStringIncludes(printed, "explain");
+ * ```
+ */
+export async function guardCommand(
+  args: readonly string[],
+  io: CommandIo,
+): Promise<number> {
+  const [word, ...rest] = args;
+  // A marker in place of a verb is the oldest form of the hook.
+  if (word !== undefined && (HOOK_NAMES.includes(word) || word.includes("/"))) {
+    return await runHook(args);
+  }
+  const json = args.includes("--json") || args.includes("-j");
+  try {
+    if (word === undefined || ["help", "--help", "-h"].includes(word)) {
+      io.out(overview());
+      return word === undefined ? 2 : 0;
+    }
+    const verb = VERBS.get(word);
+    if (verb === undefined) {
+      const near = closest(word, [...VERBS.keys()]);
+      throw new UsageError(
+        `Cannot run: "${word}" is not a command of guard`,
+        near ? `did you mean ${near}?` : "bulkhead guard --help",
+      );
+    }
+    const flags = parseVerb(verb, rest);
+    if (flags.on("help")) {
+      io.out(`bulkhead guard ${verb.usage}\n  ${verb.summary}\n`);
+      for (const line of verb.help ?? []) io.out(`  ${line}\n`);
+      return 0;
+    }
+    return await verb.run(flags, io);
+  } catch (error) {
+    return printFailure(io, namePermission("The guard", error), json);
+  }
+}
+
+/** The list of commands. */
+function overview(): string {
+  const lines = [...VERBS.values()].map((verb) =>
+    `  ${verb.usage}\n      ${verb.summary}`
+  );
+  return `bulkhead guard: deny an agent's writes outside the allowed roots\n\n${
+    lines.join("\n")
+  }\n\nEvery command takes --json and --help; --home DIR names another Bulkhead home.\n`;
+}
+
+if (import.meta.main) Deno.exit(await guardCommand(Deno.args, processIo()));

@@ -244,28 +244,41 @@ function mentions(value: OrderedJson, names: readonly string[]): boolean {
     [...value.values()].some((item) => mentions(item, names));
 }
 
-/** How the harness will start the hook, read back from the rendered text. */
+/** How the harness will start the hook, read back from the hook file's text. */
 export function stagedCommand(
   guard: GuardSection,
   label: string,
   text: string,
-  variables: HookVariables,
+  marker: string,
 ): string[] | undefined {
-  if (guard.engine !== "json-hooks") {
-    return text.includes(JSON.stringify(variables.marker))
-      ? [variables.exe, "guard-hook", "--harness", label, variables.marker]
-      : undefined;
+  if (guard.engine === "json-hooks") {
+    return commandOf(guard, text, [marker, escapeDoubleQuoted(marker)]);
   }
+  const constant = (name: string): unknown => {
+    const literal = new RegExp(`^const ${name} = (".*");$`, "m").exec(text);
+    const value: unknown = literal ? JSON.parse(literal[1] ?? '""') : undefined;
+    return value;
+  };
+  const exe = constant("EXE");
+  return typeof exe === "string" && constant("MARKER") === marker
+    ? [exe, "guard-hook", "--harness", label, marker]
+    : undefined;
+}
+
+/** The command of the last entry that names the marker. */
+function commandOf(
+  guard: JsonHooksGuard,
+  text: string,
+  names: readonly string[],
+): string[] | undefined {
   let list: OrderedJson | undefined;
   try {
-    list = asObject(asObject(parseOrdered(text))?.get("hooks"))?.get(
-      guard.event,
-    );
+    const hooks = asObject(asObject(parseOrdered(text))?.get("hooks"));
+    list = hooks?.get(guard.event);
   } catch {
     return undefined;
   }
   if (!Array.isArray(list)) return undefined;
-  const names = [variables.marker, escapeDoubleQuoted(variables.marker)];
   const entry = asObject(list.findLast((entry) => mentions(entry, names)));
   const inner = entry?.get("hooks");
   const handler = Array.isArray(inner) ? asObject(inner[0]) : entry;

@@ -219,7 +219,7 @@ async function arm(options: ArmOptions): Promise<ArmedGuard> {
       mode: original.mode ?? 0o644,
     });
     if (options.selfCheck !== false) {
-      await selfCheck({ harness, guard, places, exe, allowedRoots });
+      await selfCheck({ harness, guard, places, allowedRoots });
     }
   } catch (error) {
     await teardownHarness(harness, root, home).catch(() => {});

@@ -29,20 +29,15 @@ export interface SelfCheckSubject {
   guard: GuardSection;
   /** Where its parts lie. */
   places: GuardPlaces;
-  /** The executable. */
-  exe: string;
   /** The roots of the marker. */
   allowedRoots: readonly string[];
 }
 
 /** Runs the staged command as the harness would, in an empty environment, with an outside write. */
 export async function selfCheck(subject: SelfCheckSubject): Promise<void> {
-  const { harness, guard, places, exe } = subject;
+  const { harness, guard, places } = subject;
   const text = await Deno.readTextFile(resolveTarget(places.hook, "/"));
-  const argv = stagedCommand(guard, harness.label, text, {
-    exe,
-    marker: places.marker,
-  });
+  const argv = stagedCommand(guard, harness.label, text, places.marker);
   if (argv === undefined) {
     throw new SelfCheckError(
       `Cannot prove the guard of ${harness.label}: no hook of ours is in "${places.hook}"; run \`bulkhead guard teardown\` and arm again`,

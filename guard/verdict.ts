@@ -40,6 +40,26 @@ export function parseHookPayload(text: string): HookCall | undefined {
   } catch {
     return undefined;
   }
+  return readHookCall(value);
+}
+
+/**
+ * Reads a tool call from a payload that is parsed already.
+ *
+ * @param value The payload.
+ * @returns The call, or `undefined` when the payload is not an object.
+ *
+ * @example
+ * ```ts
+ * import { readHookCall } from "@bulkhead/guard";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(readHookCall({ toolName: "bash", toolArgs: '{"command":"ls"}' })?.toolInput, {
+ *   command: "ls",
+ * });
+ * ```
+ */
+export function readHookCall(value: unknown): HookCall | undefined {
   const payload = asObject(value);
   if (payload === undefined) return undefined;
   const call: HookCall = {

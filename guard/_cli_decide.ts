@@ -1,0 +1,270 @@
+/**
+ * `guard decide` and `guard explain`: the arbiter from the command line.
+ *
+ * @module
+ */
+
+import { readLines } from "@bulkhead/sandbox";
+import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
+import {
+  type CommandIo,
+  type Flags,
+  printResult,
+  UsageError,
+} from "@bulkhead/sandbox/command";
+import { paint, printable, type Verb } from "./_cli_shared.ts";
+import { decide as judge, type Decision } from "./decide.ts";
+import type { Effect } from "./effect.ts";
+import type { GuardMarker } from "./marker.ts";
+import { readShell } from "./shell/effects.ts";
+import { readHookCall } from "./verdict.ts";
+
+/** Longest line of input. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+
+/** Bytes of output that are gathered before they are written. */
+const FLUSH_AT = 65_536;
+
+/** `guard decide`. */
+export const decide: Verb = {
+  usage: "decide --jsonl < CALLS",
+  summary: "judge one call a line",
+  help: [
+    'Reads {"id","harness","tool_name","tool_input","cwd","roots"} a line and prints',
+    '{"id","allow","reason","effects"} a line. A line that cannot be judged gets {"id","error"}.',
+    "Further fields of a line: home, env, hints, protected, now, expiresAt.",
+    "--root DIR stands in for lines without roots.",
+  ],
+  flags: { boolean: ["jsonl"], collect: ["root"] },
+  async run(flags, io) {
+    if (flags.operands.length > 0) {
+      throw new UsageError(
+        "Cannot judge: guard decide reads its calls from standard input",
+        "bulkhead guard decide --jsonl < calls.jsonl",
+      );
+    }
+    const roots = flags.list("root").map(absolute);
+    let gathered = "";
+    let number = 0;
+    const flush = () => {
+      if (gathered !== "") io.out(gathered);
+      gathered = "";
+    };
+    for await (
+      const line of readLines(io.stdin, { maxLineBytes: MAX_LINE_BYTES })
+    ) {
+      number++;
+      if (line.bytes.every((byte) => byte === 0x20 || byte === 0x0d)) continue;
+      const answer = line.truncated
+        ? {
+          id: null,
+          error: `line ${number} is longer than ${MAX_LINE_BYTES} bytes`,
+        }
+        : judgeLine(new TextDecoder().decode(line.bytes), number, roots);
+      gathered += JSON.stringify(answer) + "\n";
+      if (gathered.length >= FLUSH_AT) flush();
+    }
+    flush();
+    return 0;
+  },
+};
+
+/** What is printed for a line. */
+type Answer =
+  | { id: unknown; allow: boolean; reason: string | null; effects: Effect[] }
+  | { id: unknown; error: string };
+
+/** Judges one line; whatever is wrong with it is the answer. */
+function judgeLine(
+  text: string,
+  number: number,
+  roots: readonly string[],
+): Answer {
+  let id: unknown = null;
+  try {
+    const value: unknown = JSON.parse(text);
+    const call = readHookCall(value);
+    if (call === undefined) throw new TypeError("it is not an object");
+    const fields = new Map<string, unknown>(Object.entries(value ?? {}));
+    id = fields.get("id") ?? null;
+    const marker: GuardMarker = {
+      active: true,
+      allowedRoots: textList(fields, "roots") ?? [...roots],
+      protectedPaths: textList(fields, "protected"),
+      hints: fields.get("hints") === true,
+    };
+    const [first] = marker.allowedRoots ?? [];
+    if (first === undefined) {
+      throw new TypeError('"roots" must be a list of at least one directory');
+    }
+    const cwd = optionalText(fields, "cwd") ?? first;
+    const decision = judge(
+      {
+        toolName: call.toolName,
+        toolInput: call.toolInput,
+        cwd: joinPath(first, cwd),
+      },
+      marker,
+      {
+        now: Date.now(),
+        shell: readShell,
+        home: optionalText(fields, "home"),
+        env: textRecord(fields, "env"),
+      },
+    );
+    return {
+      id,
+      allow: decision.allow,
+      reason: decision.allow ? null : decision.reason,
+      effects: decision.effects,
+    };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    const detail = error instanceof Error ? error.message : String(error);
+    return { id, error: `Cannot judge line ${number}: ${detail}` };
+  }
+}
+
+/** A field that is a text, if it is there. */
+function optionalText(
+  fields: Map<string, unknown>,
+  name: string,
+): string | undefined {
+  const value = fields.get(name) ?? undefined;
+  if (value === undefined || typeof value === "string") return value;
+  throw new TypeError(`"${name}" must be a text`);
+}
+
+/** A field that is a list of texts, if it is there. */
+function textList(
+  fields: Map<string, unknown>,
+  name: string,
+): string[] | undefined {
+  const value = fields.get(name) ?? undefined;
+  if (value === undefined) return undefined;
+  if (Array.isArray(value)) {
+    const list = value.filter((item) => typeof item === "string");
+    if (list.length === value.length) return list;
+  }
+  throw new TypeError(`"${name}" must be a list of texts`);
+}
+
+/** A field that maps names to texts, if it is there. */
+function textRecord(
+  fields: Map<string, unknown>,
+  name: string,
+): Record<string, string> | undefined {
+  const value = fields.get(name) ?? undefined;
+  if (value === undefined) return undefined;
+  const entries: [string, string][] = [];
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    for (const [key, item] of Object.entries(value)) {
+      if (typeof item !== "string") break;
+      entries.push([key, item]);
+    }
+    if (entries.length === Object.keys(value).length) {
+      return Object.fromEntries(entries);
+    }
+  }
+  throw new TypeError(`"${name}" must map names to texts`);
+}
+
+/** `guard explain`. */
+export const explain: Verb = {
+  usage: "explain 'COMMAND' [--cwd DIR] [--root DIR]",
+  summary: "show what a command would write, and what the guard says",
+  help: [
+    "--cwd DIR       where the command runs (the present directory)",
+    "--root DIR      a root that may be written; may be given more than once (the cwd)",
+    "--powershell    read the command as PowerShell",
+  ],
+  flags: { string: ["cwd"], collect: ["root"], boolean: ["powershell"] },
+  run(flags, io) {
+    const command = [...flags.operands, ...flags.rest].join(" ");
+    if (command === "") {
+      throw new UsageError(
+        "Cannot explain: no command is given",
+        "bulkhead guard explain 'cp a.txt /etc/'",
+      );
+    }
+    const cwd = absolute(flags.text("cwd") ?? ".");
+    const given = flags.list("root").map(absolute);
+    const roots = given.length > 0 ? given : [cwd];
+    const home = Deno.env.get("HOME");
+    const decision = judge(
+      {
+        toolName: flags.on("powershell") ? "PowerShell" : "Bash",
+        toolInput: { command },
+        cwd,
+      },
+      { active: true, allowedRoots: roots, hints: true },
+      {
+        now: Date.now(),
+        shell: readShell,
+        home,
+        env: { HOME: home, TMPDIR: Deno.env.get("TMPDIR") },
+      },
+    );
+    if (flags.on("json")) {
+      printResult(io, {
+        command,
+        cwd,
+        roots,
+        allow: decision.allow,
+        reason: decision.allow ? null : decision.reason,
+        effects: decision.effects,
+      });
+    } else {
+      io.out(describe(io, decision, cwd, roots));
+    }
+    return Promise.resolve(0);
+  },
+};
+
+/** A decision in words. */
+function describe(
+  io: CommandIo,
+  decision: Decision,
+  cwd: string,
+  roots: readonly string[],
+): string {
+  const lines = [
+    paint(io, "dim", `cwd   ${printable(cwd)}`),
+    ...roots.map((root) => paint(io, "dim", `root  ${printable(root)}`)),
+  ];
+  for (const effect of decision.effects) {
+    const fine = effect.verdict === "inside" || effect.verdict === "device";
+    const mark = paint(
+      io,
+      fine ? "green" : "red",
+      effect.verdict.padEnd(9),
+    );
+    const place = effect.target !== undefined && effect.target !== effect.path
+      ? `${effect.path} → ${effect.target}`
+      : effect.path;
+    lines.push(
+      `${mark} ${printable(`${effect.verb} ${place}`.trim())} ${
+        paint(io, "dim", `[${effect.rule}]`)
+      }`,
+    );
+  }
+  if (decision.effects.length === 0) {
+    lines.push(paint(io, "dim", "no write is found"));
+  }
+  lines.push(
+    decision.allow
+      ? paint(io, "green", "allow")
+      : `${paint(io, "red", "deny")}  ${printable(decision.reason)}`,
+  );
+  return lines.join("\n") + "\n";
+}
+
+/** A path from the command line. */
+export function absolute(path: string): string {
+  return normalizePath(joinPath(Deno.cwd(), path));
+}
+
+/** A flag's directories, or the present one. */
+export function rootFlag(flags: Flags): string {
+  return absolute(flags.text("root") ?? ".");
+}
