@@ -19,9 +19,11 @@ export async function contentHash(
   const bytes = new Uint8Array(size + 1);
   let length = 0;
   while (length < bytes.length) {
+    const wanted = bytes.length - length;
     const read = await file.read(bytes.subarray(length));
-    if (read === null) break;
-    length += read;
+    length += read ?? 0;
+    // A regular file gives less than was asked for only at its end.
+    if (read === null || read < wanted) break;
   }
   if (length !== size) {
     throw new TypeError(

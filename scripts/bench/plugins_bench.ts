@@ -1,10 +1,8 @@
-/** Figures of plugins: calls, loads, hashes, and the served tool. @module */
-
 import {
   defaultConfig,
   digestPlugin,
+  type LoadedOutcome,
   loadPlugins,
-  type PluginsConfig,
   type SandboxLevel,
   type Tool,
 } from "@bulkhead/plugins";
@@ -12,72 +10,176 @@ import { isolate, probeIsolation } from "@bulkhead/sandbox";
 import { createHash } from "node:crypto";
 import { type BenchCase, median, ratio, time } from "./harness.ts";
 
-/** Runs a measurement in a directory of its own. */
-async function inTemp<T>(measure: (dir: string) => Promise<T>): Promise<T> {
-  const dir = await Deno.realPath(await Deno.makeTempDir());
-  try {
-    return await measure(dir);
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
-}
+const INPUT = new TextEncoder().encode('{"text":"hello"}');
 
-function config(sandbox: SandboxLevel): PluginsConfig {
-  return {
-    ...defaultConfig(),
-    enabled: true,
-    sandbox,
-    trust: { enabled: true, default: "always" },
-  };
-}
-
-const MANIFEST =
-  '[[tools]]\nname = "cat"\ncommand = "cat"\nparams = { type = "object" }\n';
-const INPUT = '{"name":"Ada"}';
-
-/** A plugin of one tool that gives its input back. */
-async function catTool(dir: string, sandbox: SandboxLevel): Promise<Tool> {
-  await Deno.mkdir(`${dir}/plugins/p`, { recursive: true });
-  await Deno.writeTextFile(`${dir}/plugins/p/plugin.toml`, MANIFEST);
-  await Deno.mkdir(`${dir}/ws`);
-  // Older than the clock's grain, as an installed plugin is: a fresh one is hashed again at every call.
-  const past = new Date(Date.now() - 60_000);
-  await Deno.utime(`${dir}/plugins/p/plugin.toml`, past, past);
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  const outcome = await loadPlugins({
-    config: config(sandbox),
-    home: dir,
-    workspace: `${dir}/ws`,
-  });
-  const [tool] = outcome.status === "loaded" ? outcome.tools : [];
-  if (tool === undefined) {
-    throw new Error(`nothing was loaded: ${JSON.stringify(outcome)}`);
-  }
-  return tool;
-}
-
-async function ours(tool: Tool): Promise<void> {
-  const result = await tool.execute({ name: "Ada" });
-  if (result.isError) throw new Error(JSON.stringify(result.content));
-}
-
-/** A spawn without any care, its input written, its output read. */
+/** What a host would do without us: start, write, close, wait. */
 async function bare(argv: readonly string[]): Promise<void> {
-  const [command = "", ...args] = argv;
-  const child = new Deno.Command(command, {
-    args,
+  const child = new Deno.Command(argv[0] ?? "", {
+    args: argv.slice(1),
     stdin: "piped",
     stdout: "piped",
     stderr: "piped",
   }).spawn();
   const writer = child.stdin.getWriter();
-  await writer.write(new TextEncoder().encode(INPUT));
+  await writer.write(INPUT);
   await writer.close();
-  const { success } = await child.output();
-  if (!success) throw new Error(`${argv.join(" ")} failed`);
+  await child.output();
 }
 
-/** Every figure of plugins. */
+interface World extends AsyncDisposable {
+  home: string;
+  workspace: string;
+  load(sandbox: SandboxLevel): Promise<LoadedOutcome>;
+}
+
+/** A home with plugins of four files each. */
+async function makeWorld(plugins: number): Promise<World> {
+  const home = await Deno.makeTempDir();
+  const workspace = await Deno.makeTempDir();
+  for (let index = 0; index < plugins; index++) {
+    const dir = `${home}/plugins/p${index}`;
+    await Deno.mkdir(dir, { recursive: true });
+    await Deno.writeTextFile(
+      `${dir}/plugin.toml`,
+      `[[tools]]
+name = "t"
+command = "cat"
+params = { type = "object", properties = { text = { type = "string" } } }
+
+[[hooks]]
+event = "stop"
+command = "./h.sh"
+`,
+    );
+    for (const name of ["h.sh", "lib.py", "README.md"]) {
+      await Deno.writeTextFile(`${dir}/${name}`, "x".repeat(2000));
+    }
+  }
+  // Fresh files are hashed again at every look until the clock has moved on.
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  return {
+    home,
+    workspace,
+    async load(sandbox): Promise<LoadedOutcome> {
+      const config = defaultConfig();
+      config.enabled = true;
+      config.trust = { enabled: true, default: "always" };
+      config.sandbox = sandbox;
+      const outcome = await loadPlugins({ config, home, workspace });
+      if (outcome.status === "loaded") return outcome;
+      throw new Error(`plugins are ${outcome.status}`);
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      await Deno.remove(home, { recursive: true });
+      await Deno.remove(workspace, { recursive: true });
+    },
+  };
+}
+
+function firstTool(outcome: LoadedOutcome): Tool {
+  const [tool] = outcome.tools;
+  if (tool === undefined) throw new Error("no tool was loaded");
+  return tool;
+}
+
+async function call(): Promise<number> {
+  await using world = await makeWorld(1);
+  const tool = firstTool(await world.load("off"));
+  return await ratio(
+    () => tool.execute({ text: "hello" }),
+    () => bare(["cat"]),
+    { rounds: 200 },
+  );
+}
+
+async function confinedCall(): Promise<number | { skipped: string }> {
+  const probe = await probeIsolation();
+  if (probe.backend !== "bubblewrap") return { skipped: probe.detail };
+  await using world = await makeWorld(1);
+  const outcome = await world.load("required");
+  const tool = firstTool(outcome);
+  const [plugin] = outcome.plugins;
+  const { argv } = await isolate(["cat"], {
+    policy: {
+      read: [plugin?.dir ?? "", world.workspace],
+      write: [plugin?.dataDir ?? ""],
+    },
+    cwd: world.workspace,
+    env: { PATH: Deno.env.get("PATH") ?? "", HOME: Deno.env.get("HOME") ?? "" },
+  });
+  return await ratio(
+    () => tool.execute({ text: "hello" }),
+    () => bare(argv),
+    { rounds: 100 },
+  );
+}
+
+async function load(): Promise<number> {
+  await using world = await makeWorld(200);
+  const times: number[] = [];
+  for (let round = 0; round < 9; round++) {
+    times.push(await time(() => world.load("off")));
+  }
+  return median(times);
+}
+
+async function hash(files: number): Promise<number> {
+  const dir = await Deno.makeTempDir();
+  const total = 100 * 1024 * 1024;
+  const block = crypto.getRandomValues(new Uint8Array(65_536));
+  try {
+    for (let index = 0; index < files; index++) {
+      using file = await Deno.open(`${dir}/f${index}`, {
+        write: true,
+        create: true,
+      });
+      for (let at = 0; at < total / files; at += block.length) {
+        await file.write(block);
+      }
+    }
+    return await ratio(() => digestPlugin(dir), () => stream(dir, files), {
+      rounds: 9,
+      warmUp: 1,
+    });
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+}
+
+/** One streaming SHA-256 over the same bytes. */
+async function stream(dir: string, files: number): Promise<void> {
+  const hash = createHash("sha256");
+  const buffer = new Uint8Array(256 * 1024);
+  for (let index = 0; index < files; index++) {
+    using file = await Deno.open(`${dir}/f${index}`);
+    for (;;) {
+      const read = await file.read(buffer);
+      if (read === null) break;
+      hash.update(buffer.subarray(0, read));
+    }
+  }
+  hash.digest("hex");
+}
+
+/** Peak memory after 10 000 calls over the peak after the first 2 000. */
+async function memory(): Promise<number> {
+  await using world = await makeWorld(1);
+  const tool = firstTool(await world.load("off"));
+  const calls = async (count: number): Promise<number> => {
+    let peak = 0;
+    for (let done = 0; done < count; done += 4) {
+      await Promise.all(
+        Array.from({ length: 4 }, () => tool.execute({ text: "hello" })),
+      );
+      peak = Math.max(peak, Deno.memoryUsage().rss);
+    }
+    return peak;
+  };
+  const before = await calls(2000);
+  return await calls(8000) / before;
+}
+
+/** The figures of plugins. */
 export const benches: BenchCase[] = [
   {
     area: "plugins",
@@ -85,100 +187,47 @@ export const benches: BenchCase[] = [
     bound: 1.6,
     keep: "at most",
     unit: "×",
-    measure: () =>
-      inTemp(async (dir) => {
-        const tool = await catTool(dir, "off");
-        return await ratio(() => ours(tool), () => bare(["/bin/cat"]));
-      }),
+    measure: call,
   },
   {
     area: "plugins",
-    name: "tool call in bwrap / the same bwrap argv bare",
+    name: "tool call in bubblewrap / the same bwrap line bare",
     bound: 1.15,
     keep: "at most",
     unit: "×",
-    measure: () =>
-      inTemp(async (dir) => {
-        if ((await probeIsolation()).backend !== "bubblewrap") {
-          return { skipped: "no bubblewrap: apt-get install bubblewrap" };
-        }
-        const tool = await catTool(dir, "required");
-        await Deno.mkdir(`${dir}/data/p`, { recursive: true });
-        const { argv } = await isolate(["/bin/cat"], {
-          policy: {
-            read: [`${dir}/plugins/p`, `${dir}/ws`],
-            write: [`${dir}/data/p`],
-          },
-          cwd: `${dir}/ws`,
-          env: { PATH: "/usr/bin:/bin" },
-        });
-        return await ratio(() => ours(tool), () => bare(argv));
-      }),
+    measure: confinedCall,
   },
   {
     area: "plugins",
-    name: "load of 200 trusted plugins of 4 files each",
+    name: "load of 200 trusted plugins of 4 files",
     bound: 250,
     keep: "at most",
     unit: "ms",
-    measure: () =>
-      inTemp(async (dir) => {
-        await Deno.mkdir(`${dir}/ws`);
-        for (let index = 0; index < 200; index++) {
-          const plugin = `${dir}/plugins/p${index}`;
-          await Deno.mkdir(plugin, { recursive: true });
-          await Deno.writeTextFile(`${plugin}/plugin.toml`, MANIFEST);
-          for (const name of ["a", "b", "c"]) {
-            await Deno.writeTextFile(`${plugin}/${name}`, name.repeat(2000));
-          }
-        }
-        const times: number[] = [];
-        for (let round = 0; round < 7; round++) {
-          times.push(
-            await time(() =>
-              loadPlugins({
-                config: config("off"),
-                home: dir,
-                workspace: `${dir}/ws`,
-              })
-            ),
-          );
-        }
-        return median(times);
-      }),
+    measure: load,
   },
   {
     area: "plugins",
-    name:
-      "hash of a plugin with one file of 100 MB / one streaming SHA-256 of the same bytes",
+    name: "hash of 100 MB in one file / one streaming SHA-256",
     bound: 1.2,
     keep: "at most",
     unit: "×",
-    measure: () =>
-      inTemp(async (dir) => {
-        const path = `${dir}/big`;
-        const block = crypto.getRandomValues(new Uint8Array(65_536));
-        using file = await Deno.open(path, { write: true, create: true });
-        for (let index = 0; index < 1600; index++) await file.write(block);
-        return await ratio(() => digestPlugin(dir), () => sha256(path), {
-          rounds: 7,
-          warmUp: 2,
-        });
-      }),
+    measure: () => hash(1),
+  },
+  {
+    area: "plugins",
+    name: "hash of 100 MB in 400 files / one streaming SHA-256",
+    bound: 1.2,
+    keep: "at most",
+    unit: "×",
+    measure: () => hash(400),
+  },
+  {
+    area: "plugins",
+    name: "peak memory of 10 000 calls / of the first 2 000",
+    bound: 1.05,
+    keep: "at most",
+    unit: "×",
+    noise: 0.02,
+    measure: memory,
   },
 ];
-
-/** One SHA-256 over a file, as one would write it. */
-async function sha256(path: string): Promise<string> {
-  using file = await Deno.open(path);
-  const hash = createHash("sha256");
-  const buffer = new Uint8Array(262_144);
-  for (
-    let read = await file.read(buffer);
-    read !== null;
-    read = await file.read(buffer)
-  ) {
-    hash.update(buffer.subarray(0, read));
-  }
-  return hash.digest("hex");
-}
