@@ -482,7 +482,12 @@ export class ChildPort implements PluginPort {
       return;
     }
     // The socket closes a moment before the exit code is known.
-    const timer = setTimeout(() => this.#process.kill("SIGKILL"), 1_000);
+    const timer = setTimeout(() => {
+      const { name } = this.#options;
+      const what =
+        `Plugin "${name}" was stopped: it closed its connection to the host`;
+      this.#die(new AbiError("crashed", what, { plugin: name }));
+    }, 1_000);
     await this.#process.status;
     clearTimeout(timer);
   }

@@ -562,9 +562,9 @@ export const ACTION_ERROR = 1;
 /** The id is not defined. */
 export const ACTION_UNKNOWN = 2;
 /** `user_data` was NULL: no bridge to the host. */
-export const ACTION_NO_BRIDGE = -1;
+export const ACTION_NO_BRIDGE: number = -1;
 /** The host did not answer in time. */
-export const ACTION_DROPPED = -2;
+export const ACTION_DROPPED: number = -2;
 
 /** Register codes with a fixed meaning. */
 export const REGISTER_OK = 0;

@@ -101,7 +101,7 @@ export interface NativePluginOptions {
   /**
    * What tools are told about where they run, under `__rpi`; `cwd` of a call wins.
    *
-   * @default {}
+   * @default the current directory, no session
    */
   context?: HostContext;
   /** The runtime actions this host has; the headless default answers or refuses the others. */
@@ -195,12 +195,11 @@ export async function loadNativePlugin(
 export class NativePlugin implements AsyncDisposable {
   /** Its name. */
   readonly name: string;
-  /** What its library is. */
-  readonly library: LibraryReport;
   readonly #options: NativePluginOptions;
   readonly #actions: HostActions;
   readonly #restart: RestartPolicy;
   readonly #crashes: number[] = [];
+  #library: LibraryReport;
   #port: PluginPort | undefined;
   #registration: Registration;
   #starting: Promise<PluginPort> | undefined;
@@ -212,7 +211,7 @@ export class NativePlugin implements AsyncDisposable {
 
   private constructor(report: LibraryReport, options: NativePluginOptions) {
     this.name = options.name ?? report.name;
-    this.library = report;
+    this.#library = report;
     this.#options = options;
     this.#restart = { ...DEFAULT_RESTART, ...options.restart };
     // Answered at once, done later: the plugin's calling frame must not be unmapped under it.
@@ -241,6 +240,11 @@ export class NativePlugin implements AsyncDisposable {
     plugin.#port = port;
     plugin.#registration = port.registration;
     return plugin;
+  }
+
+  /** What its library is. */
+  get library(): LibraryReport {
+    return this.#library;
   }
 
   /** What it registered. */
@@ -273,7 +277,9 @@ export class NativePlugin implements AsyncDisposable {
     options: CallToolOptions = {},
   ): Promise<NativeToolResult> {
     const { timeoutMs, onUpdate } = options;
-    const context: HostContext = { ...this.#options.context };
+    const context: HostContext = this.#options.context === undefined
+      ? { cwd: Deno.cwd() }
+      : { ...this.#options.context };
     if (this.#session !== undefined) context.sessionId = this.#session;
     if (options.cwd !== undefined) context.cwd = options.cwd;
     const text = encodeArguments(args, context);
@@ -415,7 +421,13 @@ export class NativePlugin implements AsyncDisposable {
     const index = renderers.findIndex((r) =>
       r.kind === kind && r.name === name
     );
-    if (index < 0) throw this.#missing(`${kind} renderer`, name);
+    if (index < 0) {
+      throw this.#missing(
+        `${kind} renderer`,
+        name,
+        renderers.map((r) => r.name),
+      );
+    }
     const what = `${kind} renderer "${name}"`;
     return await this.#invoke(
       "renderers",
@@ -494,6 +506,11 @@ export class NativePlugin implements AsyncDisposable {
         },
       );
     }
+    const { sha256 } = this.#options;
+    this.#library = await inspectLibrary(
+      this.#library.path,
+      sha256 === undefined ? {} : { sha256 },
+    );
     const old = this.#port;
     const fresh = await this.#start();
     this.#port = fresh;
@@ -618,6 +635,9 @@ export class NativePlugin implements AsyncDisposable {
       );
     }
     try {
+      const { path, sha256 } = this.#library;
+      // A file that changed under a crash is not what was trusted.
+      await inspectLibrary(path, { sha256 });
       const port = await this.#start();
       if (this.#closing !== undefined) this.#end(port, 0);
       this.#port = port;
@@ -641,13 +661,24 @@ export class NativePlugin implements AsyncDisposable {
     name: string,
   ): number {
     const index = list.findIndex((entry) => entry.name === name);
-    if (index < 0) throw this.#missing(kind, name);
+    if (index < 0) {
+      throw this.#missing(kind, name, list.map((entry) => entry.name));
+    }
     return index;
   }
 
-  #missing(kind: string, name: string): RangeError {
+  #missing(
+    kind: string,
+    name: string,
+    known: readonly string[],
+  ): RangeError {
+    const have = known.length === 0
+      ? "it registered none"
+      : `it registered ${known.slice(0, 20).map((n) => `"${n}"`).join(", ")}${
+        known.length > 20 ? " and others" : ""
+      }`;
     return new RangeError(
-      `Cannot use ${kind} "${name}" of plugin "${this.name}": it registered none of that name`,
+      `Cannot use ${kind} "${name}" of plugin "${this.name}": ${have}`,
     );
   }
 
