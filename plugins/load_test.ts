@@ -1,0 +1,167 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  BLOCKED_NOTICE,
+  defaultConfig,
+  loadPlugins,
+  registerPlugins,
+  ToolRegistry,
+} from "@bulkhead/plugins";
+import { World } from "./testing/world.ts";
+
+const ECHO = '[[tools]]\nname = "t"\ncommand = "echo"\n';
+
+// Twins of the seed's tests.
+
+Deno.test("loadPlugins() is disabled when plugins are off and touches nothing", async () => {
+  const outcome = await loadPlugins({
+    config: defaultConfig(),
+    home: "/no/such/home",
+    workspace: "/no/such/workspace",
+  });
+  assertEquals(outcome, { status: "disabled" });
+});
+
+Deno.test("loadPlugins() is blocked pending trust when nobody can be asked", async () => {
+  await using world = await World.create();
+  const outcome = await world.outcome({ ask: true });
+  assertEquals(outcome, {
+    status: "blocked_pending_trust",
+    notice: BLOCKED_NOTICE,
+    refused: [],
+    warnings: [],
+  });
+});
+
+Deno.test("loadPlugins() is blocked when trust itself is off", async () => {
+  await using world = await World.create();
+  await world.plugin("demo", ECHO);
+  const config = defaultConfig();
+  config.enabled = true;
+  config.trust = { enabled: false, default: "always" };
+  const outcome = await world.outcome({ config });
+  assertEquals(outcome.status, "blocked_pending_trust");
+});
+
+Deno.test("loadPlugins() loads tools from a trusted configured directory", async () => {
+  await using world = await World.create();
+  await world.plugin(
+    "demo",
+    'name = "demo"\n\n[[tools]]\nname = "echo_it"\ncommand = "echo"\n',
+  );
+  const config = defaultConfig();
+  config.enabled = true;
+  config.dirs = [world.plugins];
+  config.trust = { enabled: true, default: "always" };
+  const outcome = await world.load({ config, home: `${world.root}/other` });
+  assertEquals(outcome.plugins.map((plugin) => plugin.name), ["demo"]);
+  assertEquals(outcome.tools.map((tool) => tool.name), [
+    "plugin__demo__echo_it",
+  ]);
+});
+
+Deno.test("loadPlugins() records a warning for an unparseable manifest without failing the others", async () => {
+  await using world = await World.create();
+  await world.plugin("bad", "not valid toml [[[");
+  await world.plugin("good", `name = "good"\n${ECHO}`);
+  const outcome = await world.load();
+  assertEquals(outcome.tools.length, 1);
+  assertEquals(outcome.warnings.length, 1);
+  assertStringIncludes(
+    outcome.warnings[0] ?? "",
+    `plugin \`bad\` (${world.plugins}/bad/plugin.toml): parsing manifest: line 1: `,
+  );
+});
+
+Deno.test("registerPlugins() does nothing and says nothing when plugins are off", () => {
+  const registry = new ToolRegistry();
+  assertEquals(registerPlugins({ status: "disabled" }, registry), []);
+  assertEquals(registry.size, 0);
+});
+
+Deno.test("registerPlugins() registers nothing when untrusted and says the one line", async () => {
+  await using world = await World.create();
+  await world.plugin("demo", ECHO);
+  const config = defaultConfig();
+  config.enabled = true;
+  config.trust = { enabled: true, default: "never" };
+  const registry = new ToolRegistry();
+  const lines = registerPlugins(await world.outcome({ config }), registry);
+  assertEquals(registry.size, 0);
+  assertEquals(lines, [
+    'warning: [capabilities.plugins] is enabled but this workspace is not trusted ([capabilities.trust] default must be "always") — no plugin was loaded',
+  ]);
+});
+
+Deno.test("registerPlugins() registers trusted tools", async () => {
+  await using world = await World.create();
+  await world.plugin("demo", `name = "demo"\n${ECHO}`);
+  const registry = new ToolRegistry();
+  assertEquals(registerPlugins(await world.load(), registry), []);
+  assertEquals(registry.size, 1);
+  assert(registry.get("plugin__demo__t") !== undefined);
+});
+
+// Beyond the seed.
+
+Deno.test("loadPlugins() names who holds a name that is taken or reserved", async () => {
+  await using world = await World.create();
+  await world.plugin("one", `name = "same"\n${ECHO}`);
+  await world.plugin("two", `name = "same"\n${ECHO}`);
+  const outcome = await world.load();
+  assertEquals(outcome.tools.map((tool) => tool.source.dir), [
+    `${world.plugins}/one`,
+  ]);
+  assertStringIncludes(
+    outcome.warnings.join("\n"),
+    'tool "t" of plugin "same" skipped: the name "plugin__same__t" is taken by tool "t" of plugin "same"',
+  );
+  const reserved = await world.load({ reserved: ["plugin__same__t"] });
+  assertEquals(reserved.tools, []);
+  assertStringIncludes(reserved.warnings.join("\n"), "reserved");
+});
+
+Deno.test("loadPlugins() gives data to the plugin that lives in the directory of its name", async () => {
+  await using world = await World.create();
+  await world.plugin("a-thief", 'name = "weather"\n');
+  await world.plugin("weather", 'name = "weather"\n');
+  await world.plugin("evil", 'name = "../../evil"\n');
+  const { plugins } = await world.load();
+  const data = plugins.map((plugin) => plugin.dataDir);
+  assertEquals(data[2], `${world.home}/data/weather`);
+  assert(data[0]?.startsWith(`${world.home}/data/weather_a-thief_`));
+  assert(/^[^/]*$/.test(data[1]?.slice(`${world.home}/data/`.length) ?? "/"));
+});
+
+Deno.test("loadPlugins() offers the native library of a plugin for the umbrella to load", async () => {
+  await using world = await World.create();
+  await world.plugin("n", '[native]\nlibrary = "./lib/x.so"\n', {
+    "lib/x.so": "ELF",
+  });
+  await world.plugin("m", '[native]\nlibrary = "none.so"\n');
+  const { plugins, warnings } = await world.load();
+  assertEquals(plugins[1]?.native, {
+    library: `${world.plugins}/n/lib/x.so`,
+  });
+  assertEquals(plugins[0]?.native, undefined);
+  assertStringIncludes(warnings.join("\n"), "none.so");
+});
+
+Deno.test("loadPlugins() hands out tools that know where they come from", async () => {
+  await using world = await World.create();
+  await world.plugin(
+    "demo",
+    'version = "2.1.0"\n[[tools]]\nname = "t"\ncommand = "echo"\ndescription = "Says"\nannotations = { title = "Say", readOnlyHint = true }\n',
+  );
+  const outcome = await world.load();
+  const [tool] = outcome.tools;
+  assertEquals(tool?.title, "Say");
+  assertEquals(tool?.description, "Says");
+  assertEquals(tool?.annotations, { title: "Say", readOnlyHint: true });
+  assertEquals(tool?.source, {
+    plugin: "demo",
+    tool: "t",
+    version: "2.1.0",
+    hash: outcome.plugins[0]?.hash ?? "",
+    dir: `${world.plugins}/demo`,
+  });
+});
