@@ -99,7 +99,7 @@ async function digest(dir: string): Promise<PluginDigest> {
     (latest, entry) => Math.max(latest, entry.changed ?? Infinity),
     0,
   );
-  // A change within the clock's grain after the look would show the same time, so a fresh plugin is hashed again.
+  // A change within the clock's grain after the look could show the same time, so a fresh plugin is hashed again.
   const settled = newest + CLOCK_GRAIN_MS < started;
   return {
     dir: root,
@@ -120,8 +120,8 @@ async function digest(dir: string): Promise<PluginDigest> {
 /** Files that are read at the same time. */
 const PARALLEL = 8;
 
-/** File times advance in steps of the kernel's tick, 10 ms at most. */
-const CLOCK_GRAIN_MS = 50;
+/** Deno tells the time of change in whole seconds; the kernel's clock advances in steps of up to 10 ms. */
+const CLOCK_GRAIN_MS = 1_050;
 
 async function hashEntry(
   entry: Entry,

@@ -56,7 +56,7 @@ command = "./h.sh"
     }
   }
   // Fresh files are hashed again at every look until the clock has moved on.
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await new Promise((resolve) => setTimeout(resolve, 1200));
   return {
     home,
     workspace,
