@@ -13,10 +13,9 @@ import {
   UsageError,
 } from "@bulkhead/sandbox/command";
 import { paint, printable, type Verb } from "./_cli_shared.ts";
-import { decide as judge, type Decision } from "./decide.ts";
+import type { Decision } from "./decide.ts";
 import type { Effect } from "./effect.ts";
-import type { GuardMarker } from "./marker.ts";
-import { readShell } from "./shell/effects.ts";
+import { decideCall, decideLine } from "./explain.ts";
 import { readHookCall } from "./verdict.ts";
 
 /** Longest line of input. */
@@ -32,7 +31,7 @@ export const decide: Verb = {
   help: [
     'Reads {"id","harness","tool_name","tool_input","cwd","roots"} a line and prints',
     '{"id","allow","reason","effects"} a line. A line that cannot be judged gets {"id","error"}.',
-    "Further fields of a line: home, env, hints, protected, now, expiresAt.",
+    "Further fields of a line: home, env, hints, protected.",
     "--root DIR stands in for lines without roots.",
   ],
   flags: { boolean: ["jsonl"], collect: ["root"] },
@@ -58,7 +57,8 @@ export const decide: Verb = {
       const answer = line.truncated
         ? {
           id: null,
-          error: `line ${number} is longer than ${MAX_LINE_BYTES} bytes`,
+          error:
+            `Cannot judge line ${number}: it is longer than ${MAX_LINE_BYTES} bytes`,
         }
         : judgeLine(new TextDecoder().decode(line.bytes), number, roots);
       gathered += JSON.stringify(answer) + "\n";
@@ -71,7 +71,7 @@ export const decide: Verb = {
 
 /** What is printed for a line. */
 type Answer =
-  | { id: unknown; allow: boolean; reason: string | null; effects: Effect[] }
+  | { id: unknown; allow: boolean; reason: string; effects: Effect[] }
   | { id: unknown; error: string };
 
 /** Judges one line; whatever is wrong with it is the answer. */
@@ -87,37 +87,29 @@ function judgeLine(
     if (call === undefined) throw new TypeError("it is not an object");
     const fields = new Map<string, unknown>(Object.entries(value ?? {}));
     id = fields.get("id") ?? null;
-    const marker: GuardMarker = {
-      active: true,
-      allowedRoots: textList(fields, "roots") ?? [...roots],
-      protectedPaths: textList(fields, "protected"),
-      hints: fields.get("hints") === true,
-    };
-    const [first] = marker.allowedRoots ?? [];
+    const own = textList(fields, "roots") ?? roots;
+    const [first] = own;
     if (first === undefined) {
       throw new TypeError('"roots" must be a list of at least one directory');
     }
-    const cwd = optionalText(fields, "cwd") ?? first;
-    const decision = judge(
+    const hints = fields.get("hints");
+    const decided = decideLine(
       {
-        toolName: call.toolName,
-        toolInput: call.toolInput,
-        cwd: joinPath(first, cwd),
+        id: "",
+        tool_name: call.toolName,
+        tool_input: call.toolInput,
+        cwd: joinPath(first, optionalText(fields, "cwd") ?? first),
+        roots: own,
       },
-      marker,
       {
         now: Date.now(),
-        shell: readShell,
         home: optionalText(fields, "home"),
         env: textRecord(fields, "env"),
+        protectedPaths: textList(fields, "protected"),
+        ...typeof hints === "boolean" ? { hints } : {},
       },
     );
-    return {
-      id,
-      allow: decision.allow,
-      reason: decision.allow ? null : decision.reason,
-      effects: decision.effects,
-    };
+    return { ...decided, id };
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     const detail = error instanceof Error ? error.message : String(error);
@@ -191,7 +183,7 @@ export const explain: Verb = {
     const given = flags.list("root").map(absolute);
     const roots = given.length > 0 ? given : [cwd];
     const home = Deno.env.get("HOME");
-    const decision = judge(
+    const decision = decideCall(
       {
         toolName: flags.on("powershell") ? "PowerShell" : "Bash",
         toolInput: { command },
@@ -200,7 +192,6 @@ export const explain: Verb = {
       { active: true, allowedRoots: roots, hints: true },
       {
         now: Date.now(),
-        shell: readShell,
         home,
         env: { HOME: home, TMPDIR: Deno.env.get("TMPDIR") },
       },

@@ -15,12 +15,8 @@ import { type Flags, printResult, UsageError } from "@bulkhead/sandbox/command";
 import { isInside } from "@bulkhead/sandbox/paths";
 import { absolute, rootFlag } from "./_cli_decide.ts";
 import { paint, printable, type Verb } from "./_cli_shared.ts";
-import {
-  countDenials,
-  DENIALS_DIR,
-  DENIALS_FILE,
-  readDenials,
-} from "./denials.ts";
+import { countDenials, readDenials } from "./denial_log.ts";
+import { DENIALS_DIR, DENIALS_FILE } from "./denials.ts";
 import { directoryOf, sha256 } from "./files.ts";
 import { HARNESSES } from "./harnesses/mod.ts";
 import { readMarkerSync } from "./marker.ts";

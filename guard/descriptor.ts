@@ -1,4 +1,4 @@
-import { readTextCapped } from "@bulkhead/sandbox";
+import { namedPermissions, readTextCapped } from "@bulkhead/sandbox";
 import { parse as parseToml } from "@std/toml";
 import { HARNESSES } from "./harnesses/mod.ts";
 import type {
@@ -246,6 +246,14 @@ export interface LayeredHarnesses {
  * ```
  */
 export async function loadHarnesses(home: string): Promise<LayeredHarnesses> {
+  return await namedPermissions(
+    "Reading the harness layers",
+    () => joinLayers(home),
+  );
+}
+
+/** Joins built-in harnesses and layers. */
+async function joinLayers(home: string): Promise<LayeredHarnesses> {
   const directory = `${home}/harnesses`;
   const names: string[] = [];
   try {

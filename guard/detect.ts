@@ -1,4 +1,4 @@
-import { run } from "@bulkhead/sandbox";
+import { namedPermissions, run } from "@bulkhead/sandbox";
 import type { HarnessDescriptor } from "./harnesses/types.ts";
 
 /** Milliseconds that a program gets to say its version. */
@@ -34,6 +34,14 @@ export async function detectHarness(
   harness: HarnessDescriptor,
   program: string = harness.program,
 ): Promise<DetectedHarness | undefined> {
+  return await namedPermissions(
+    `Looking for "${program}"`,
+    () => detect(program),
+  );
+}
+
+/** Finds and asks. */
+async function detect(program: string): Promise<DetectedHarness | undefined> {
   const path = await findProgram(program);
   if (path === undefined) return undefined;
   try {

@@ -206,7 +206,11 @@ function speechOf(harness: string): HarnessSpeech | undefined {
  */
 async function loadShellReader(): Promise<ShellReader | undefined> {
   try {
-    const { href } = new URL("./shell/effects.ts", import.meta.url);
+    // The bundle of `bundle.ts` has it beside this file.
+    const { href } = new URL(
+      import.meta.url.endsWith(".ts") ? "./shell/effects.ts" : "./shell.js",
+      import.meta.url,
+    );
     const module: { readShell: ShellReader } = await import(href);
     return module.readShell;
   } catch {

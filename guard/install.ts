@@ -2,6 +2,7 @@
 import {
   bulkheadHome,
   namedPermissions,
+  requirePermissions,
   writeFileAtomic,
 } from "@bulkhead/sandbox";
 import {
@@ -27,6 +28,15 @@ import { type GuardPlaces, hookFileOf, placesOf } from "./places.ts";
 import { selfCheck } from "./self_check.ts";
 import { runtimeWarning, writeShim } from "./shim.ts";
 import { teardownHarness } from "./teardown.ts";
+
+/** The variables that the shim is made from. */
+const SHIM_VARIABLES = [
+  "DENO_DIR",
+  "XDG_CACHE_HOME",
+  "SSL_CERT_FILE",
+  "NODE_EXTRA_CA_CERTS",
+  "HOME",
+];
 
 /** What in the home decides over the guard. */
 const OWN_HOME_PARTS = [
@@ -81,6 +91,12 @@ export interface ArmOptions {
    * @default {true}
    */
   selfCheck?: boolean;
+  /**
+   * Bundle the hook's modules, see {@linkcode ShimOptions}.
+   *
+   * @default {true}
+   */
+  bundle?: boolean;
   /** Milliseconds since the epoch. */
   now?: number;
 }
@@ -138,6 +154,7 @@ export async function armGuard(options: ArmOptions): Promise<ArmedGuard> {
 /** Arms, without naming permissions. */
 async function arm(options: ArmOptions): Promise<ArmedGuard> {
   const compat = options.compat === true;
+  requireGrants(options);
   const root = await existingRoot(options.root);
   const home = normalizePath(
     joinPath(Deno.cwd(), bulkheadHome(options.home)),
@@ -149,7 +166,9 @@ async function arm(options: ArmOptions): Promise<ArmedGuard> {
   const original = await readHookFile(places.hook, root);
   if (await exists(places.manifest)) throw alreadyArmed(harness, places);
   const notices = [...original.notices];
-  const exe = options.exe ?? await writeShim(home);
+  const exe = options.exe ?? await writeShim(home, {
+    bundle: options.bundle,
+  });
   const warning = options.exe === undefined && runtimeWarning(Deno.execPath());
   if (warning) notices.push(warning);
   const armedText = renderHookFile(
@@ -236,6 +255,22 @@ async function arm(options: ArmOptions): Promise<ArmedGuard> {
     exe,
     notices,
   };
+}
+
+/** All grants before anything is touched: half an arming would have to be undone. */
+function requireGrants(options: ArmOptions): void {
+  const path = normalizePath(joinPath(Deno.cwd(), options.root));
+  const own = options.exe === undefined;
+  requirePermissions("Arming the guard", [
+    { name: "read", path },
+    { name: "write", path },
+    ...own
+      ? SHIM_VARIABLES.map((variable) => ({ name: "env" as const, variable }))
+      : [],
+    ...options.selfCheck !== false || (own && options.bundle !== false)
+      ? [{ name: "run" as const }]
+      : [],
+  ]);
 }
 
 /** The harness and its guard, with the names that user layers add. */

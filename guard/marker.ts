@@ -122,20 +122,7 @@ function stringList(value: unknown): string[] | undefined {
   return list;
 }
 
-/**
- * Reads a marker file.
- *
- * @param path Where the marker lies.
- * @returns The marker, or `undefined` when it is missing, unreadable, too large or not a marker.
- *
- * @example
- * ```ts
- * import { readMarkerSync } from "@bulkhead/guard";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(readMarkerSync("/nonexistent/marker.json"), undefined);
- * ```
- */
+/** Reads a marker file; `undefined` when it is missing, unreadable, too large or not a marker. */
 export function readMarkerSync(path: string): GuardMarker | undefined {
   try {
     // No look at the file first: that costs more than reading it, on every tool call.

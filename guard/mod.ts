@@ -34,16 +34,18 @@ export {
   type ToolCall,
 } from "./decide.ts";
 export {
-  appendDenialSync,
   countDenials,
   type DenialCounts,
   type DenialLog,
+  readDenials,
+} from "./denial_log.ts";
+export {
+  appendDenialSync,
   type DenialRecord,
   denialRecord,
   DENIALS_DIR,
   DENIALS_FILE,
   MAX_DENIAL_LOG_BYTES,
-  readDenials,
 } from "./denials.ts";
 export {
   type LayeredHarnesses,
@@ -87,8 +89,8 @@ export {
   type MarkerTools,
   MAX_MARKER_BYTES,
   parseMarker,
-  readMarkerSync,
 } from "./marker.ts";
+export { readMarker } from "./marker_file.ts";
 export { hookCleanupDir } from "./places.ts";
 export {
   compareSnapshots,
@@ -107,6 +109,7 @@ export {
   escapeDoubleQuoted,
   runtimeWarning,
   shellQuote,
+  type ShimOptions,
   shimPath,
   writeShim,
 } from "./shim.ts";

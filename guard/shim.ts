@@ -1,8 +1,10 @@
 import {
   denoEntry,
   ensurePrivateDir,
+  namedPermissions,
   writeFileAtomic,
 } from "@bulkhead/sandbox";
+import { bundleHook } from "./bundle.ts";
 import { HOOK_ENVIRONMENT } from "./hook_arguments.ts";
 import { DENIALS_DIR } from "./denials.ts";
 
@@ -37,13 +39,25 @@ export function shimPath(home: string): string {
   return `${home}/bin/${SHIM}`;
 }
 
+/** Options of {@linkcode writeShim}. */
+export interface ShimOptions {
+  /**
+   * Bundle the hook's modules into the home, which makes each call some milliseconds faster.
+   * Where that cannot be done the sources are run.
+   *
+   * @default {true}
+   */
+  bundle?: boolean;
+}
+
 /**
  * Writes the shim: a `sh` script that starts the hook under Deno with exactly the permissions
  * it needs. The denial log lies three directories above the marker, which is the last argument.
  *
- * Needs `--allow-read` and `--allow-write` of the home, and `--allow-env`.
+ * Needs `--allow-read`, `--allow-write` of the home, `--allow-env`, and `--allow-run` to bundle.
  *
  * @param home The Bulkhead home; made when missing.
+ * @param options Whether to bundle the hook's modules.
  * @returns The shim's path.
  *
  * @example
@@ -57,11 +71,25 @@ export function shimPath(home: string): string {
  * await Deno.remove(home, { recursive: true });
  * ```
  */
-export async function writeShim(home: string): Promise<string> {
+export async function writeShim(
+  home: string,
+  options: ShimOptions = {},
+): Promise<string> {
+  return await namedPermissions(
+    "Writing the shim",
+    () => write(home, options),
+  );
+}
+
+/** Writes it, without naming permissions. */
+async function write(home: string, options: ShimOptions): Promise<string> {
   const path = shimPath(home);
-  const text = shimText();
   await ensurePrivateDir(home);
   await ensurePrivateDir(`${home}/bin`);
+  const bundle = options.bundle === false
+    ? undefined
+    : await bundleHook(`${home}/bin`);
+  const text = shimText(bundle);
   if (await sameFile(path, text)) return path;
   await writeFileAtomic(path, text, { mode: 0o700 });
   return path;
@@ -80,11 +108,15 @@ async function sameFile(path: string, text: string): Promise<boolean> {
 }
 
 /** The script. */
-function shimText(): string {
-  const module = new URL("./hook.ts", import.meta.url);
+function shimText(bundle: URL | undefined): string {
+  const module = bundle ?? new URL("./hook.ts", import.meta.url);
   const entry = denoEntry(module, {
     permissions: ["--allow-read", `--allow-env=${HOOK_ENVIRONMENT.join(",")}`],
-    ...module.protocol === "file:" ? importMap() : {},
+    ...bundle !== undefined
+      ? { config: false }
+      : module.protocol === "file:"
+      ? importMap()
+      : {},
   });
   const [deno = Deno.execPath(), ...rest] = entry.argv;
   const target = rest.pop() ?? module.href;

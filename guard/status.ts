@@ -1,12 +1,7 @@
 import { namedPermissions } from "@bulkhead/sandbox";
 import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
-import {
-  countDenials,
-  type DenialCounts,
-  DENIALS_DIR,
-  DENIALS_FILE,
-  readDenials,
-} from "./denials.ts";
+import { countDenials, type DenialCounts, readDenials } from "./denial_log.ts";
+import { DENIALS_DIR, DENIALS_FILE } from "./denials.ts";
 import { HARNESSES } from "./harnesses/mod.ts";
 import type { GuardSection, HarnessDescriptor } from "./harnesses/types.ts";
 import { stagedCommand } from "./hook_file.ts";

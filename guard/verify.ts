@@ -1,10 +1,6 @@
 import { namedPermissions, run } from "@bulkhead/sandbox";
-import {
-  type DenialRecord,
-  DENIALS_DIR,
-  DENIALS_FILE,
-  readDenials,
-} from "./denials.ts";
+import { readDenials } from "./denial_log.ts";
+import { type DenialRecord, DENIALS_DIR, DENIALS_FILE } from "./denials.ts";
 import { type DetectedHarness, detectHarness } from "./detect.ts";
 import { harnessByLabel } from "./harnesses/mod.ts";
 import type { HarnessDescriptor } from "./harnesses/types.ts";

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file camelcase -- field names of payloads and of the log
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { denoPathPort, resolveTarget } from "@bulkhead/sandbox/paths";
-import { countDenials, readDenials } from "../guard/denials.ts";
+import { countDenials, readDenials } from "../guard/denial_log.ts";
 import {
   judgePayload,
   MAX_PAYLOAD_BYTES,
@@ -338,6 +338,7 @@ async function armed(
     root,
     home: `${base}/ho me`,
     failClosed,
+    bundle: false,
   });
   return {
     root,

@@ -44,6 +44,7 @@ async function bench(): Promise<Bench> {
         root,
         home,
         selfCheck: false,
+        bundle: false,
         ...more,
       });
       return armed.markerPath;
@@ -691,6 +692,7 @@ Deno.test("a link that leaves the workspace is followed and said so", async () =
     root: c.root,
     home: c.home,
     selfCheck: false,
+    bundle: false,
   });
   assertStringIncludes(armed.notices.join("\n"), outside);
   await teardownGuard(c.root, { home: c.home });
@@ -927,7 +929,7 @@ for (const name of ["mkdir", "link", "rename", "remove", "open", "chmod"]) {
 
 const ARM = `
 const { armGuard } = await import(guard + "install.ts");
-await armGuard({ harness: "claude-code", root, home, selfCheck: false });
+await armGuard({ harness: "claude-code", root, home, selfCheck: false, bundle: false });
 `;
 
 const TEARDOWN = `

@@ -1,0 +1,27 @@
+import { namePermission } from "@bulkhead/sandbox";
+import { type GuardMarker, readMarkerSync } from "./marker.ts";
+
+/**
+ * Reads a marker file.
+ *
+ * Needs `--allow-read` of the file.
+ *
+ * @param path Where the marker lies.
+ * @returns The marker, or `undefined` when it is missing, unreadable, too large or not a marker.
+ * @throws {PermissionRequiredError} when reading is not granted.
+ *
+ * @example
+ * ```ts
+ * import { readMarker } from "@bulkhead/guard";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(readMarker("/nonexistent/marker.json"), undefined);
+ * ```
+ */
+export function readMarker(path: string): GuardMarker | undefined {
+  try {
+    return readMarkerSync(path);
+  } catch (error) {
+    throw namePermission("Reading the marker", error);
+  }
+}
