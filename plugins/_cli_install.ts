@@ -251,7 +251,7 @@ Examples:
   plugins new weather
   plugins new weather --language deno
 `,
-  flags: { string: ["language", "name"] },
+  flags: { string: ["language", "name"], alias: { lang: "language" } },
   operands: [1, 1],
   async run(command) {
     const wanted = command.flags.text("language") ?? "python";
