@@ -1,3 +1,4 @@
+// deno-lint-ignore-file camelcase -- field names are the wire's own
 /** Every captured session, line by line: the frame of each line, the state and the turns along the way. */
 
 import { assert, assertEquals } from "@std/assert";

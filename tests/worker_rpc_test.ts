@@ -1,3 +1,4 @@
+// deno-lint-ignore-file camelcase -- field names are the wire's own
 /** Many clients of one worker: push, long poll, queue, bounds, misbehaviour. */
 
 import {
