@@ -66,6 +66,16 @@ async function writeSettings(
     ].join("\n"),
   );
   await Deno.mkdir(`${home}/.config/opencode`, { recursive: true });
+  // As if OpenCode had been started before: otherwise it waits for npm to fetch its plugin types.
+  const types = { "@opencode-ai/plugin": "1.18.33" };
+  await Deno.mkdir(`${home}/.config/opencode/node_modules`);
+  await Deno.writeTextFile(
+    `${home}/.config/opencode/package-lock.json`,
+    JSON.stringify({
+      lockfileVersion: 3,
+      packages: { "": { dependencies: types } },
+    }),
+  );
   const provider = {
     npm: "@ai-sdk/openai-compatible",
     name: "scripted",

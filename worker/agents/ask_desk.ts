@@ -74,15 +74,13 @@ export class AskDesk {
   }
 
   /**
-   * The answer that was already given about a call, taken once.
+   * The answer that was already given about a call: the agent may ask about it more than once.
    *
    * @param toolUseId The call
    * @returns The answer, if there was one
    */
   given(toolUseId: string): AskAnswer | undefined {
-    const answer = this.#given.get(toolUseId);
-    this.#given.delete(toolUseId);
-    return answer;
+    return this.#given.get(toolUseId);
   }
 
   /**

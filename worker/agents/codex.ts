@@ -4,12 +4,6 @@
  * @module
  */
 
-import {
-  type DenoEntry,
-  denoEntry,
-  denoFlags,
-  readJsonFile,
-} from "@bulkhead/sandbox";
 import { AgentChild, agentEnvironment } from "../agent_child.ts";
 import { type Frame, isJsonObject, type JsonObject } from "../frame.ts";
 import { findCodex } from "./codex_program.ts";
@@ -38,6 +32,7 @@ import type {
 import { FrameQueue } from "./frame_queue.ts";
 import { JsonRpc, RpcError, type RpcId } from "./json_rpc.ts";
 import { watchLeftovers } from "./leftovers.ts";
+import { hookEntry, markerLog, toolEntry } from "./relays.ts";
 import { AgentStartError } from "./start_error.ts";
 import { ToolServer } from "./tool_server.ts";
 
@@ -574,47 +569,6 @@ export class CodexDriver implements AgentDriver {
       clearTimeout(timer);
     }
   }
-}
-
-/** The process that Codex starts per call. */
-function hookEntry(
-  socket: string,
-  marker?: { path: string; log: string | undefined },
-): DenoEntry {
-  const write = [socket, ...marker?.log === undefined ? [] : [marker.log]];
-  return denoEntry(new URL("./hook_relay.ts", import.meta.url), {
-    permissions: [
-      "--allow-read",
-      ...denoFlags({ write, net: [`unix:${socket}`] }),
-      "--allow-env=HOME,TMPDIR,USER,LOGNAME",
-    ],
-    args: marker === undefined ? [socket] : [socket, marker.path],
-  });
-}
-
-/** Where the guard's log lies; only there may the hook write. */
-async function markerLog(path: string): Promise<string | undefined> {
-  try {
-    const marker = await readJsonFile(path);
-    return isJsonObject(marker) && typeof marker.denialLogPath === "string"
-      ? marker.denialLogPath.replace(/\/[^/]*$/, "")
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** The process that hands on the host's tools. */
-function toolEntry(socket: string): DenoEntry {
-  return denoEntry(new URL("./tool_relay.ts", import.meta.url), {
-    permissions: denoFlags({
-      read: [socket],
-      write: [socket],
-      net: [`unix:${socket}`],
-    }),
-    args: [socket],
-    config: false,
-  });
 }
 
 /**

@@ -1,0 +1,643 @@
+/**
+ * OpenCode behind the driver interface, hosted on its server.
+ *
+ * @module
+ */
+
+import { joinPath, writeFileAtomic } from "@bulkhead/sandbox";
+import { AgentChild, agentEnvironment } from "../agent_child.ts";
+import { type Frame, isJsonObject, type JsonObject } from "../frame.ts";
+import { AskDesk } from "./ask_desk.ts";
+import { Bridge } from "./bridge.ts";
+import type { KnownCall } from "./codex_frames.ts";
+import type {
+  AgentDriver,
+  AgentEnd,
+  AgentFrame,
+  AgentStart,
+  AgentStarted,
+  AgentStatus,
+  AgentTurn,
+  AskAnswer,
+  ToolCall,
+} from "./driver.ts";
+import { FrameQueue } from "./frame_queue.ts";
+import { OpencodeApi, OpencodeApiError } from "./opencode_api.ts";
+import { keepConfig } from "./opencode_config.ts";
+import { OpencodeFrames } from "./opencode_frames.ts";
+import { opencodePlugin } from "./opencode_plugin.ts";
+import { findOpencode } from "./opencode_program.ts";
+import { isOlder } from "./_programs.ts";
+import { guardHook, markerLog, toolEntry } from "./relays.ts";
+import { AgentStartError } from "./start_error.ts";
+import { ToolServer } from "./tool_server.ts";
+
+/** Options of {@linkcode opencodeDriver}. */
+export interface OpencodeOptions {
+  /**
+   * The program, and what stands before our arguments.
+   *
+   * @default the native program behind `opencode` on the PATH
+   */
+  readonly command?: readonly string[];
+  /** Variables on top of the inherited ones. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The guard's marker: it decides when the worker is gone. */
+  readonly marker?: string;
+  /**
+   * How long OpenCode may take until it listens.
+   *
+   * @default {30000}
+   */
+  readonly readyMs?: number;
+  /**
+   * How long it may take to make a session: at its first start it fetches packages.
+   *
+   * @default {120000}
+   */
+  readonly sessionMs?: number;
+}
+
+/** The oldest version whose gate was proven. */
+export const OPENCODE_OLDEST = "1.18.0";
+
+/** What must be asked; every key is spelt out, because `*` alone loses against a project's own keys. */
+const PERMISSIONS: JsonObject = {
+  "*": "ask",
+  bash: "ask",
+  edit: "ask",
+  read: "allow",
+  task: "ask",
+  "external_directory": "ask",
+  webfetch: "ask",
+};
+
+const HELLO_MS = 10_000;
+const SETTLE_MS = 1500;
+
+/** Everything that exists once OpenCode runs. */
+interface Running {
+  readonly child: AgentChild;
+  readonly bridge: Bridge;
+  readonly desk: AskDesk;
+  readonly lines: AsyncGenerator<
+    readonly { readonly text: string }[],
+    void,
+    undefined
+  >;
+  api?: OpencodeApi;
+}
+
+/** Drives one OpenCode server. */
+export class OpencodeDriver implements AgentDriver {
+  /** The agent's name. */
+  readonly name = "opencode";
+  /** Turns come back before their result. */
+  readonly replays = true;
+  /** Every turn gets an id of ours. */
+  readonly stampsTurns = true;
+  /** OpenCode tells its state. */
+  readonly tellsState = true;
+  /** Resolves when the process has ended and what it left is removed. */
+  readonly ended: Promise<AgentEnd>;
+  readonly #options: OpencodeOptions;
+  readonly #queue = new FrameQueue();
+  readonly #frames = new OpencodeFrames();
+  readonly #asks = new Map<string, string>();
+  readonly #calls = new Map<string, KnownCall>();
+  #running: Running | undefined;
+  #start: AgentStart | undefined;
+  #idle: (() => void) | undefined;
+  #resolveEnded: (end: AgentEnd | PromiseLike<AgentEnd>) => void = () => {};
+
+  /**
+   * Makes a driver for one process.
+   *
+   * @param options The program and its rules
+   */
+  constructor(options: OpencodeOptions = {}) {
+    this.#options = options;
+    this.ended = new Promise((resolve) => this.#resolveEnded = resolve);
+  }
+
+  /**
+   * Starts OpenCode and a session in it, and waits until our plugin has called home.
+   *
+   * @param start What to start
+   * @returns The session and the gate
+   * @throws {AgentStartError} when OpenCode does not come up or does not load the plugin
+   */
+  async start(start: AgentStart): Promise<AgentStarted> {
+    this.#start = start;
+    const password = crypto.randomUUID();
+    const path =
+      { ...Deno.env.toObject(), ...this.#options.env, ...start.env }.PATH ?? "";
+    const command = this.#options.command ?? [await this.#program(path)];
+    const tools = start.tools === undefined
+      ? undefined
+      : new ToolServer(start.tools, "bulkhead", start.cwd);
+    const desk = new AskDesk({
+      judge: (call) => start.judge(call),
+      show: (frame) => this.#show(frame),
+    });
+    const bridge = await Bridge.open({
+      judge: (payload, gone) => desk.judge(this.#callOf(payload), gone),
+      ...(tools === undefined ? {} : { tools }),
+      log: (line) => start.log?.(line),
+    });
+    let child: AgentChild;
+    let restore = (): Promise<void> => Promise.resolve();
+    try {
+      const env = await this.#environment(start, bridge, password);
+      restore = await keepConfig(env);
+      child = await AgentChild.start([
+        ...command,
+        "serve",
+        "--hostname",
+        "127.0.0.1",
+        "--port",
+        "0",
+      ], {
+        cwd: start.cwd,
+        env,
+      });
+    } catch (error) {
+      await bridge.close();
+      throw this.#failed(error, NEVER);
+    }
+    const running: Running = { child, bridge, desk, lines: child.lines() };
+    this.#running = running;
+    this.#resolveEnded(child.ended.then(async (end) => {
+      running.api?.close();
+      this.#idle?.();
+      this.#queue.end();
+      await bridge.close();
+      await restore();
+      return end;
+    }));
+    try {
+      return await this.#open(running, start, password);
+    } catch (error) {
+      const end = await child.close({ eofMs: 0, termMs: 2000 });
+      await this.ended;
+      throw this.#failed(error, end);
+    }
+  }
+
+  /**
+   * Sends one turn; while one runs it becomes part of it.
+   *
+   * @param turn The turn
+   * @returns How many bytes were sent
+   */
+  async send(turn: AgentTurn): Promise<number> {
+    const api = this.#running?.api;
+    if (api === undefined || this.#running?.child.status.alive !== true) {
+      throw new Deno.errors.BrokenPipe(
+        "Cannot write to the agent: it does not run",
+      );
+    }
+    const images = (turn.images ?? []).map((image) => ({
+      type: "file",
+      mime: image.mediaType,
+      url: `data:${image.mediaType};base64,${image.data}`,
+    }));
+    const [providerID, ...rest] = (this.#start?.model ?? "").split("/");
+    const body: JsonObject = {
+      parts: [...images, { type: "text", text: turn.text }],
+      ...(rest.length > 0
+        ? { model: { providerID, modelID: rest.join("/") } }
+        : {}),
+    };
+    if (turn.uuid !== undefined) this.#frames.sent(turn.uuid);
+    await api.call("POST", `/session/${this.#frames.root}/prompt_async`, body);
+    return new TextEncoder().encode(JSON.stringify(body)).length;
+  }
+
+  /** Stops the running turn. */
+  async interrupt(): Promise<void> {
+    const api = this.#running?.api;
+    if (api === undefined || !this.#frames.busy) return;
+    this.#frames.stopping = true;
+    await api.call("POST", `/session/${this.#frames.root}/abort`);
+  }
+
+  /**
+   * Answers an open ask; an unknown one is ignored.
+   *
+   * @param askId The ask
+   * @param answer The answer
+   */
+  async answer(askId: string, answer: AskAnswer): Promise<void> {
+    const running = this.#running;
+    if (running === undefined || running.desk.answer(askId, answer)) return;
+    const permission = this.#asks.get(askId);
+    if (permission === undefined) return;
+    this.#asks.delete(askId);
+    await running.api?.call(
+      "POST",
+      `/permission/${permission}/reply`,
+      answer.decision === "allow"
+        ? { reply: "once" }
+        // Without a message the rejection would end the whole turn.
+        : { reply: "reject", message: answer.reason ?? "denied" },
+    );
+    if (answer.interrupt === true) await this.interrupt();
+  }
+
+  /**
+   * The frames in order.
+   *
+   * @returns A batch at a time
+   */
+  frames(): AsyncGenerator<readonly AgentFrame[], void, undefined> {
+    return this.#queue.batches();
+  }
+
+  /**
+   * How the process stands.
+   *
+   * @returns Its pid, life and exit
+   */
+  status(): AgentStatus {
+    return this.#running?.child.status ??
+      { pid: null, alive: false, exitCode: null, signal: null };
+  }
+
+  /**
+   * Ends OpenCode: running turns are stopped first, because it leaves their commands alive.
+   *
+   * @param options How long to wait after TERM; a closed stdin means nothing to it
+   * @returns How it ended
+   */
+  async close(
+    options: { eofMs?: number; termMs?: number } = {},
+  ): Promise<AgentEnd> {
+    const running = this.#running;
+    if (running === undefined) return NEVER;
+    if (running.child.status.alive && running.api !== undefined) {
+      await this.#settle(running, running.api);
+    }
+    const { by } = await running.child.close({ ...options, eofMs: 0 });
+    return { ...await this.ended, by };
+  }
+
+  async #program(path: string): Promise<string> {
+    const found = await findOpencode("opencode", path);
+    if (found !== undefined) return found;
+    throw this.#failed(
+      new Error(
+        'the program "opencode" is not on the PATH, install it with "npm install -g opencode-ai"',
+      ),
+      NEVER,
+    );
+  }
+
+  #failed(error: unknown, end: AgentEnd): AgentStartError {
+    if (this.#running === undefined) this.#resolveEnded(end);
+    return new AgentStartError(
+      this.name,
+      error instanceof Error ? error.message : String(error),
+      end,
+    );
+  }
+
+  /** The environment of the server: our plugin and tools come with it, nothing is written into the workspace. */
+  async #environment(
+    start: AgentStart,
+    bridge: Bridge,
+    password: string,
+  ): Promise<Record<string, string>> {
+    const { marker } = this.#options;
+    const fallback = marker === undefined
+      ? undefined
+      : guardHook("opencode", { path: marker, log: await markerLog(marker) });
+    const plugin = joinPath(bridge.dir, "gate.js");
+    await writeFileAtomic(
+      plugin,
+      opencodePlugin({
+        socket: bridge.path,
+        ...(fallback === undefined ? {} : { fallback: fallback.argv }),
+      }),
+    );
+    const relay = toolEntry(bridge.path);
+    const env = agentEnvironment({
+      ...relay.env,
+      ...this.#options.env,
+      ...start.env,
+    });
+    const own: JsonObject = {
+      plugin: [`file://${plugin}`],
+      permission: PERMISSIONS,
+      autoupdate: false,
+      share: "disabled",
+      ...(start.tools === undefined ? {} : {
+        mcp: {
+          bulkhead: {
+            type: "local",
+            command: relay.argv,
+            environment: relay.env,
+            enabled: true,
+          },
+        },
+      }),
+    };
+    // It would leave our plugin out.
+    delete env.OPENCODE_PURE;
+    return {
+      ...env,
+      OPENCODE_CONFIG_CONTENT: JSON.stringify(
+        merged(env.OPENCODE_CONFIG_CONTENT, own),
+      ),
+      OPENCODE_DISABLE_PROJECT_CONFIG: "1",
+      OPENCODE_DISABLE_AUTOUPDATE: "1",
+      OPENCODE_SERVER_PASSWORD: password,
+      OPENCODE_SERVER_USERNAME: "opencode",
+    };
+  }
+
+  async #open(
+    running: Running,
+    start: AgentStart,
+    password: string,
+  ): Promise<AgentStarted> {
+    const origin = await this.#listening(running);
+    const api = running.api = new OpencodeApi(origin, password);
+    const health = await api.call("GET", "/global/health");
+    const version = typeof health.version === "string" ? health.version : "";
+    if (isOlder(version, OPENCODE_OLDEST)) {
+      throw new Error(
+        `version ${version} is too old, ${OPENCODE_OLDEST} is needed: update it with "npm install -g opencode-ai"`,
+      );
+    }
+    const session = await this.#session(api, start);
+    this.#frames.root = session;
+    await this.#hello(running);
+    this.#read(running, await api.events());
+    this.#queue.push({
+      kind: "system",
+      subtype: "init",
+      cwd: start.cwd,
+      version,
+      session_id: session,
+      ...(start.model === undefined ? {} : { model: start.model }),
+    }, JSON.stringify(health));
+    return {
+      sessionId: session,
+      gate: {
+        kind: "plugin",
+        verified: true,
+        detail: `OpenCode ${version} has loaded the plugin and it called home`,
+      },
+    };
+  }
+
+  /** Waits for the line that says where the server listens; a request before it would never be answered. */
+  async #listening(running: Running): Promise<string> {
+    const limit = this.#options.readyMs ?? 30_000;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () =>
+          reject(
+            new Error(`it did not say that it listens within ${limit} ms`),
+          ),
+        limit,
+      );
+    });
+    const found = async (): Promise<string> => {
+      for (;;) {
+        const { value, done } = await running.lines.next();
+        if (done === true) throw new Error("it ended before it listened");
+        for (const line of value) {
+          const origin = /listening on (http:\/\/\S+)/.exec(line.text)?.[1];
+          if (origin !== undefined) return origin;
+        }
+      }
+    };
+    const searching = found();
+    try {
+      return await Promise.race([searching, late]);
+    } finally {
+      clearTimeout(timer);
+      // Whatever it prints from now on is read and dropped.
+      searching.then(async () => {
+        while (!(await running.lines.next()).done);
+      }).catch(() => {});
+    }
+  }
+
+  async #session(api: OpencodeApi, start: AgentStart): Promise<string> {
+    const limit = this.#options.sessionMs ?? 120_000;
+    if (start.resume !== undefined) {
+      try {
+        await api.call(
+          "GET",
+          `/session/${encodeURIComponent(start.resume)}`,
+          undefined,
+          limit,
+        );
+        return start.resume;
+      } catch (error) {
+        if (!(error instanceof OpencodeApiError) || error.status === 500) {
+          throw error;
+        }
+        throw new Error(
+          `there is no session "${start.resume}" to go on with: start without resume`,
+        );
+      }
+    }
+    try {
+      const made = await api.call("POST", "/session", {}, limit);
+      if (typeof made.id === "string") return made.id;
+    } catch (error) {
+      if (error instanceof OpencodeApiError) throw error;
+      throw new Error(
+        `it made no session within ${limit} ms: at its first start it fetches packages with npm, check the network`,
+      );
+    }
+    throw new Error("it named no session");
+  }
+
+  async #hello(running: Running): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () =>
+          reject(
+            new Error(
+              "its plugin did not call home, so no turn is started: is OPENCODE_PURE set?",
+            ),
+          ),
+        HELLO_MS,
+      );
+    });
+    try {
+      await Promise.race([running.bridge.hello, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #read(
+    running: Running,
+    events: AsyncGenerator<
+      { type: string; properties: JsonObject; raw: string }
+    >,
+  ): void {
+    const reading = async (): Promise<void> => {
+      for await (const event of events) {
+        for (const frame of this.#frames.event(event)) {
+          this.#queue.push(frame, event.raw);
+        }
+        if (event.type === "permission.asked") {
+          this.#asked(running, event.properties, event.raw);
+        }
+        if (event.type === "permission.replied") {
+          this.#replied(event.properties);
+        }
+        if (event.type === "question.asked") {
+          this.#decline(running, event.properties);
+        }
+        if (!this.#frames.busy) this.#rest();
+      }
+    };
+    reading().catch((error) =>
+      this.#start?.log?.(`Cannot read OpenCode: ${error}`)
+    ).then(() => {
+      // A server that we no longer hear is of no use.
+      if (running.child.status.alive) return running.child.close({ eofMs: 0 });
+    });
+  }
+
+  #asked(running: Running, properties: JsonObject, raw: string): void {
+    const id = typeof properties.id === "string" ? properties.id : "";
+    const askId = `opencode-${id}`;
+    this.#asks.set(askId, id);
+    const tool = isJsonObject(properties.tool) ? properties.tool : {};
+    const callId = typeof tool.callID === "string" ? tool.callID : "";
+    const given = running.desk.given(callId);
+    if (given === undefined) {
+      this.#queue.push(
+        this.#frames.ask(askId, properties, this.#calls.get(callId)),
+        raw,
+      );
+      return;
+    }
+    this.answer(askId, given).catch((error) =>
+      this.#start?.log?.(`Cannot answer OpenCode: ${error}`)
+    );
+  }
+
+  /** An ask that was settled without us: another client, or the turn was stopped. */
+  #replied(properties: JsonObject): void {
+    const askId = `opencode-${
+      properties.requestID ?? properties.permissionID ?? properties.id
+    }`;
+    if (!this.#asks.delete(askId)) return;
+    this.#show({
+      kind: "other",
+      ["type_name"]: "control_cancel_request",
+      ["request_id"]: askId,
+    });
+  }
+
+  #decline(running: Running, properties: JsonObject): void {
+    running.api?.call("POST", `/question/${properties.id}/reject`).catch(
+      () => {},
+    );
+  }
+
+  #rest(): void {
+    if (this.#calls.size > 0) this.#calls.clear();
+    this.#idle?.();
+  }
+
+  #show(frame: Frame): void {
+    if (this.#frames.root !== "") frame.session_id = this.#frames.root;
+    this.#queue.push(frame, JSON.stringify(frame));
+  }
+
+  #callOf(payload: JsonObject): ToolCall {
+    const toolName = typeof payload.tool_name === "string"
+      ? payload.tool_name
+      : "";
+    const input = payload.tool_input ?? null;
+    const session = typeof payload.session_id === "string"
+      ? payload.session_id
+      : "";
+    if (typeof payload.tool_use_id === "string") {
+      this.#calls.set(payload.tool_use_id, { toolName, input });
+    }
+    return {
+      toolName,
+      input,
+      cwd: typeof payload.cwd === "string"
+        ? payload.cwd
+        : this.#start?.cwd ?? "",
+      ...(typeof payload.tool_use_id === "string"
+        ? { toolUseId: payload.tool_use_id }
+        : {}),
+      ...(session === "" || session === this.#frames.root
+        ? {}
+        : { agentId: session }),
+    };
+  }
+
+  async #settle(running: Running, api: OpencodeApi): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, SETTLE_MS);
+    running.child.ended.then(() => resolve());
+    const stop = async (): Promise<void> => {
+      for (const child of this.#frames.busy ? this.#frames.children() : []) {
+        await api.call("POST", `/session/${child}/abort`, undefined, SETTLE_MS);
+      }
+      if (this.#frames.busy) {
+        const rested = new Promise<void>((done) => this.#idle = done);
+        await this.interrupt();
+        await rested;
+      }
+      await api.call("POST", "/global/dispose", undefined, SETTLE_MS);
+    };
+    stop().catch(() => {}).then(() => resolve());
+    await promise;
+    clearTimeout(timer);
+  }
+}
+
+const NEVER: AgentEnd = {
+  code: null,
+  signal: null,
+  stderrTail: "",
+  by: "itself",
+};
+
+/** The config that the user gives by environment, under ours. */
+function merged(theirs: string | undefined, ours: JsonObject): JsonObject {
+  if (theirs === undefined) return ours;
+  let given: unknown;
+  try {
+    given = JSON.parse(theirs);
+  } catch {
+    return ours;
+  }
+  if (!isJsonObject(given)) return ours;
+  const plugins = Array.isArray(given.plugin) ? given.plugin : [];
+  const servers = isJsonObject(given.mcp) ? given.mcp : {};
+  return {
+    ...given,
+    ...ours,
+    plugin: [...plugins, ...(Array.isArray(ours.plugin) ? ours.plugin : [])],
+    ...(isJsonObject(ours.mcp) ? { mcp: { ...servers, ...ours.mcp } } : {}),
+  };
+}
+
+/**
+ * A driver for one OpenCode process.
+ *
+ * @param options The program and its rules
+ * @returns The driver; `start` it once
+ */
+export function opencodeDriver(options: OpencodeOptions = {}): OpencodeDriver {
+  return new OpencodeDriver(options);
+}
