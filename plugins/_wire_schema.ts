@@ -49,7 +49,10 @@ export function wireCopy(schema: JsonSchema): WireCopy {
       .map(([keyword, value]) => [keyword, copyKeyword(keyword, value, notes)]),
   );
   const properties = copyProperties(root.properties, notes);
-  const required = [...root.required].filter((key) => SAFE_KEY.test(key));
+  // Some providers refuse a required property that is not described.
+  const required = [...root.required].filter((key) =>
+    Object.hasOwn(properties, key)
+  );
   return {
     wire: {
       type: "object",
