@@ -67,8 +67,13 @@ export class Boundary {
       readLink: (path) => {
         const made = this.links.get(path);
         if (made !== undefined) return made;
-        if (this.#seen.has(path)) return this.#seen.get(path);
+        if (this.#seen.has(path)) {
+          const seen = this.#seen.get(path);
+          return seen === undefined && this.#holdsLink(path) ? null : seen;
+        }
         const link = paths.readLink(path);
+        // A directory that a made link stands in exists by then.
+        if (link === undefined && this.#holdsLink(path)) return null;
         this.#seen.set(path, link);
         return link;
       },
@@ -159,6 +164,13 @@ export class Boundary {
    */
   isInside(target: string): boolean {
     return this.rootOf(target) !== undefined;
+  }
+
+  #holdsLink(path: string): boolean {
+    for (const made of this.links.keys()) {
+      if (made.startsWith(path + "/")) return true;
+    }
+    return false;
   }
 
   #isProtected(

@@ -67,14 +67,6 @@ export function fieldsOf(value: unknown): Map<string, unknown> {
  *
  * @param input The tool's input.
  * @returns each path once, in the order the keys are looked at.
- *
- * @example
- * ```ts
- * import { writeTargets } from "@bulkhead/guard";
- * import { assertEquals } from "@std/assert";
- *
- * assertEquals(writeTargets({ file_path: "/etc/motd", content: "x" }), ["/etc/motd"]);
- * ```
  */
 export function writeTargets(input: unknown): string[] {
   const fields = fieldsOf(input);
@@ -96,15 +88,6 @@ export function writeTargets(input: unknown): string[] {
  *
  * @param input The tool's input.
  * @returns the paths, sorted and each once; empty when none can be determined.
- *
- * @example
- * ```ts
- * import { patchTargets } from "@bulkhead/guard";
- * import { assertEquals } from "@std/assert";
- *
- * const patchText = "*** Begin Patch\n*** Delete File: old.ts\n*** End Patch";
- * assertEquals(patchTargets({ patchText }), ["old.ts"]);
- * ```
  */
 export function patchTargets(input: unknown): string[] {
   if (typeof input === "string" && !input.trimStart().startsWith("{")) {

@@ -16,15 +16,6 @@ const HARMLESS_REDIRECT =
  *
  * @param text The command text.
  * @returns `true` when it holds an output redirection or a verb that writes.
- *
- * @example
- * ```ts
- * import { hasWriteSign } from "@bulkhead/guard";
- * import { assert, assertFalse } from "@std/assert";
- *
- * assert(hasWriteSign('echo "unterminated > /srv/x'));
- * assertFalse(hasWriteSign("echo 'never closed 2>&1"));
- * ```
  */
 export function hasWriteSign(text: string): boolean {
   return WRITE_VERB.test(text) ||

@@ -1,3 +1,4 @@
+// deno-lint-ignore-file camelcase -- names of programs
 /**
  * Which operands and option values each program writes. Data only.
  *
@@ -60,6 +61,16 @@ export const COMMANDS: Readonly<Record<string, VerbSpec>> = {
     takes: "-n -s --iterations --size --random-source",
   },
   wipe: ALL,
+  rimraf: { operands: "all", mode: "tree" },
+  "del-cli": { operands: "all", mode: "tree" },
+  "trash-cli": { operands: "all", mode: "tree" },
+  mkdirp: ALL,
+  "make-dir": ALL,
+  cpx: { operands: "last" },
+  cpy: { operands: "last" },
+  "cpy-cli": { operands: "last" },
+  ncp: { operands: "last" },
+  copyfiles: { operands: "last", takes: "-u -e" },
   touch: { operands: "all", takes: "-d -r -t --date --reference --time" },
   mkdir: { operands: "all", takes: "-m --mode" },
   mkfifo: { operands: "all", takes: "-m --mode" },
@@ -256,7 +267,7 @@ export const COMMANDS: Readonly<Record<string, VerbSpec>> = {
   plantuml: { writes: "-o" },
   mmdc: { takes: "-i -t -c", writes: "-o" },
   ffmpeg: {
-    operands: "last",
+    operands: "final",
     takes:
       "-i -f -c -vf -af -ss -t -to -r -s -b -codec -vcodec -acodec -map -loglevel -v -crf -preset -filter_complex -frames:v -c:v -c:a -b:v -b:a -pix_fmt -vframes -q:v -ar -ac",
     singleDash: true,
@@ -690,7 +701,7 @@ function each(names: string, spec: VerbSpec): Record<string, VerbSpec> {
 
 /** Long options that name an output in programs the table does not know. */
 export const OUTPUT_OPTION =
-  /^--(?:out(?:put)?(?:[-_]?(?:file|dir|directory|path|document|folder|filename))?|(?:dest|destination|target)(?:[-_]?(?:dir|directory|path))?|.*[-_]out|log[-_]?file|logfile|report[-_]?file|save[-_]?(?:to|dir|path)|export[-_]?(?:to|file|dir|path)|write[-_]?to|build[-_]?dir|dist[-_]?dir|download[-_]?dir|cache[-_]?(?:dir|location)|junit[-_]?xml|install[-_]?dir|prefix)$/i;
+  /^--(?:out(?:put)?(?:[-_]?(?:file|dir|directory|path|document|folder|filename))?|(?:dest|destination|target)(?:[-_]?(?:dir|directory|path))?|.*[-_]out|log[-_]?file|logfile|report[-_]?file|save[-_]?(?:to|dir|path)|export[-_]?(?:to|file|dir|path)|write[-_]?to|build[-_]?dir|dist[-_]?dir|download[-_]?dir|cache[-_]?(?:dir|location)|junit[-_]?xml|install[-_]?dir)$/i;
 
 /** Programs that change the machine or the account, by sub-command or always. */
 export const SYSTEM: Readonly<Record<string, RegExp | true>> = {

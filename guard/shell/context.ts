@@ -11,7 +11,7 @@ import type { State, Stream } from "./state.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
 
 /** Simple commands that are followed in one text, loops and functions unrolled. */
-const MAX_STEPS = 12_000;
+const MAX_STEPS = 4_000;
 /** Texts in texts (`bash -c`, `eval`) and calls in calls that are followed. */
 const MAX_DEPTH = 24;
 
@@ -78,12 +78,23 @@ export class Context {
   /**
    * Counts one command.
    *
+   * @param words How many words it has.
    * @returns `false` when no more may be followed.
    */
-  step(): boolean {
-    if (++this.#steps <= MAX_STEPS) return true;
+  step(words = 0): boolean {
+    this.#steps += 1 + words / 8;
+    if (this.#steps <= MAX_STEPS) return true;
     this.incomplete = true;
     return false;
+  }
+
+  /**
+   * Whether no more may be followed.
+   *
+   * @returns `true` when loops should stop as well.
+   */
+  get exhausted(): boolean {
+    return this.#steps > MAX_STEPS;
   }
 
   /**
@@ -169,6 +180,8 @@ export class Context {
    */
   readFile(path: string, state: State): Stream {
     if (this.files.size === 0) return UNKNOWN_STREAM;
+    const pipe = this.files.get(path);
+    if (pipe !== undefined) return pipe;
     const target = this.resolve(path, state);
     return target === undefined
       ? UNKNOWN_STREAM

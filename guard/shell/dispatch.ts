@@ -15,6 +15,7 @@ import { FIND } from "./find.ts";
 import { readGit } from "./git.ts";
 import { INTERPRETERS } from "./interpreters.ts";
 import { callFunction } from "./nodes.ts";
+import { joinDirectory } from "./places.ts";
 import { PACKAGES } from "./packages.ts";
 import { isShell, readNestedShell } from "./shells.ts";
 import {
@@ -25,7 +26,7 @@ import {
 } from "./state.ts";
 import { outputOf } from "./streams.ts";
 import { applyGuess, applyTable } from "./verbs.ts";
-import { SHELL_STRINGS, unwrap, WRAPPERS } from "./wrappers.ts";
+import { SHELL_STRINGS, unwrap, type Unwrapped, WRAPPERS } from "./wrappers.ts";
 
 const READERS: Readonly<Record<string, CallReader>> = {
   ...FILES,
@@ -125,20 +126,7 @@ function runProgram(
   if (isShell(name)) return readNestedShell(call);
   if (Object.hasOwn(WRAPPERS, name)) {
     const inner = unwrap(call);
-    return inner === undefined ? UNKNOWN_STREAM : context.nested(() => {
-      const place = state.fork();
-      if (inner.cwd !== undefined) {
-        place.cwd = place.cwd.map((cwd) =>
-          inner.cwd?.startsWith("/") ? inner.cwd : `${cwd}/${inner.cwd}`
-        );
-      }
-      for (const [key, value] of inner.env) place.set(key, [[value]]);
-      // A builtin such as `cd` behind `command` changes the shell itself.
-      const target = inner.own ? state : place;
-      return inner.argv.length === 0
-        ? UNKNOWN_STREAM
-        : context.run.argv(inner.argv, target, inner.stdin ?? stdin);
-    });
+    if (inner !== undefined) return runInner(inner, call);
   }
   const reader = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
   if (reader !== undefined) {
@@ -149,6 +137,21 @@ function runProgram(
     scanOperands(call);
   }
   return outputOf(call) ?? UNKNOWN_STREAM;
+}
+
+/** Runs what a wrapper has been given, in the place and with the variables it sets. */
+function runInner(inner: Unwrapped, call: Call): Stream {
+  const { cwd, env, argv } = inner;
+  // A builtin such as `cd` behind `noglob` changes the shell itself.
+  const place = inner.own ? call.state : call.state.fork();
+  if (cwd !== undefined) {
+    place.cwd = place.cwd.map((here) => joinDirectory(here, cwd));
+  }
+  for (const [key, value] of env) place.set(key, [[value]]);
+  if (argv.length === 0) return UNKNOWN_STREAM;
+  return call.context.nested(() =>
+    call.context.run.argv(argv, place, inner.stdin ?? call.stdin)
+  );
 }
 
 /**

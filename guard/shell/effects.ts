@@ -50,19 +50,30 @@ export function readShell(request: ShellRequest): Effect[] {
     if (!complete && hasWriteSign(text)) context.incomplete = true;
     return output;
   }
-  const state = new State([request.cwd]);
-  if (typeof command !== "string") {
-    context.run.argv(command.map(withoutHoles), state, EMPTY_STREAM);
-  } else if (request.language === "powershell") {
-    readPowerShell(withoutHoles(command), state, context);
-  } else {
-    const text = withoutHoles(command);
-    runText(text, state, EMPTY_STREAM);
-    runTraps(state, context);
-    if (context.incomplete && !hasWriteSign(text)) context.incomplete = false;
+  try {
+    readAll();
+  } catch (error) {
+    // Nesting beyond what the stack holds; anything else is a defect and has to show.
+    if (!(error instanceof RangeError)) throw error;
+    context.incomplete = typeof command !== "string" || hasWriteSign(command);
   }
   if (context.incomplete) context.effects.push(unreadable("command"));
   return context.effects;
+
+  function readAll(): void {
+    const state = new State([request.cwd]);
+    if (typeof command !== "string") {
+      context.run.argv(command.map(withoutHoles), state, EMPTY_STREAM);
+    } else if (request.language === "powershell") {
+      readPowerShell(withoutHoles(command), state, context);
+    } else {
+      const text = withoutHoles(command);
+      runText(text, state, EMPTY_STREAM);
+      runTraps(state, context);
+      const cutShort = context.exhausted && context.effects.length > 0;
+      if (!cutShort && !hasWriteSign(text)) context.incomplete = false;
+    }
+  }
 }
 
 /** Runs what `trap` has kept for the end of the shell. */

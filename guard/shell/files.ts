@@ -1,3 +1,4 @@
+// deno-lint-ignore-file camelcase -- sub-commands of cmake
 /**
  * Programs that copy, move, link, unpack and create files by grammars of their own.
  *
@@ -681,7 +682,7 @@ const make: CallReader = (call) => {
 /** Editors that are told on the command line or by their input what to save. */
 const editor: CallReader = (call) => {
   const read = readOptions(call.args, {
-    takes: "-c -S -u -U -i -T -t --cmd -p",
+    takes: "-c -S -u -U -i -T -t --cmd",
   });
   const scripts = [
     ...read.options.filter(([name]) => name === "-c" || name === "--cmd").map((
@@ -697,9 +698,10 @@ const editor: CallReader = (call) => {
     const saved =
       /^[\s:]*(?:silent!?\s+|%|\d*,?\$?)*(?:w|wq|x|write|saveas|sav|up|update|wa|wqa|xa|wall)!?(?:\s+(>>\s*)?(\S.*))?$/
         .exec(command.trim());
-    const shell = /^[\s:]*(?:silent!?\s+)?(?:%|r|w)?\s*!(.+)$/.exec(
-      command.trim(),
-    );
+    const shell = /^[\s:]*(?:silent!?\s+)?(?:[rw]\s+|%|r)?!(.+)$/
+      .exec(
+        command.trim(),
+      );
     if (shell?.[1] !== undefined) {
       call.context.run.text(shell[1], call.state.fork(), {});
     } else if (saved !== null) {

@@ -4,7 +4,7 @@
  * @module
  */
 import { ANY, SUB } from "../holes.ts";
-import { type Call, type CallReader, writes } from "./call.ts";
+import { type CallReader, writes } from "./call.ts";
 import { optionValue, readOptions } from "./options.ts";
 import { linesOf, UNKNOWN_STREAM, type Values } from "./state.ts";
 

@@ -65,6 +65,7 @@ function runStatements(
 ): Stream {
   let output: Stream = EMPTY_STREAM;
   for (const statement of statements) {
+    if (context.exhausted) return UNKNOWN_STREAM;
     if (statement.background) {
       runNode(statement.command, state.fork(), EMPTY_STREAM, context);
       output = UNKNOWN_STREAM;
@@ -95,7 +96,7 @@ function runNode(
 ): Stream {
   switch (node.type) {
     case "Command":
-      return context.step()
+      return context.step(node.suffix.length + node.prefix.length)
         ? runCommand(node, state, stdin, context)
         : UNKNOWN_STREAM;
     case "Pipeline":
@@ -144,7 +145,11 @@ function runNode(
       return runFor(node, state, stdin, context);
     case "ArithmeticFor": {
       visitArithmetic(node, state, context);
-      return loop(state, (inner) => runList(node.body, inner, stdin, context));
+      return loop(
+        state,
+        context,
+        (inner) => runList(node.body, inner, stdin, context),
+      );
     }
     case "While":
       return runWhile(node, state, stdin, context);
@@ -374,6 +379,7 @@ function runFor(
   ) {
     let output: Stream = EMPTY_STREAM;
     for (const field of fields) {
+      if (!context.step()) break;
       const inner = state.fork();
       inner.set(name, [field]);
       output = joinStreams(output, body(inner));
@@ -388,7 +394,7 @@ function runFor(
   state.set(name, [
     values.size === 0 ? [""] : values.size > 200 ? [ANY] : [...values],
   ]);
-  return loop(state, body);
+  return loop(state, context, body);
 }
 
 function runWhile(
@@ -397,16 +403,20 @@ function runWhile(
   stdin: Stream,
   context: Context,
 ): Stream {
-  return loop(state, (inner) => {
+  return loop(state, context, (inner) => {
     runList(node.clause, inner, stdin, context);
     return runList(node.body, inner, stdin, context);
   });
 }
 
 /** Follows a body that runs any number of times, until nothing changes any more. */
-function loop(state: State, body: (inner: State) => Stream): Stream {
+function loop(
+  state: State,
+  context: Context,
+  body: (inner: State) => Stream,
+): Stream {
   let output: Stream = UNKNOWN_STREAM;
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < 3 && context.step(); round++) {
     const inner = state.fork();
     const before = state.fork();
     const printed = body(inner);

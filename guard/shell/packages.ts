@@ -31,9 +31,6 @@ const nodePackages: CallReader = (call) => {
     stopsAtOperand: true,
   });
   let [sub = "", ...rest] = read.operands;
-  if (call.name === "yarn" && sub === "global") {
-    [sub = "", ...rest] = ["global", ...rest];
-  }
   if (call.name === "yarn" && (sub === "workspace" || sub === "workspaces")) {
     const at = rest.findIndex((arg) => /^(?:add|install|run|exec)$/.test(arg));
     if (at !== -1) [sub = "", ...rest] = rest.slice(at);
@@ -655,7 +652,7 @@ export const PACKAGES: Readonly<Record<string, CallReader>> = {
     }
     return UNKNOWN_STREAM;
   },
-  easy_install: (call) => {
+  "easy_install": (call) => {
     refuses(call, { ...PIP, verb: "easy_install" });
     return UNKNOWN_STREAM;
   },

@@ -9,6 +9,8 @@ import { parse, type Script } from "unbash";
 export const MAX_TEXT = 262_144;
 /** Most here-document operators in one text; the parser's time grows with their square. */
 const MAX_HEREDOCS = 800;
+/** Most words and operators of a text, as far as blanks and marks tell. */
+const MAX_MARKS = 30_000;
 /** Deepest nesting of brackets, quotes and substitutions that is handed to the parser. */
 const MAX_NESTING = 250;
 
@@ -27,7 +29,10 @@ export interface Parsed {
  * @returns the tree and whether it is complete.
  */
 export function parseShell(text: string): Parsed {
-  if (text.length > MAX_TEXT || tooManyHeredocs(text) || tooDeep(text)) {
+  if (
+    text.length > MAX_TEXT || tooManyHeredocs(text) || tooManyMarks(text) ||
+    tooDeep(text)
+  ) {
     return { complete: false };
   }
   const script = parse(text);
@@ -45,6 +50,22 @@ function tooManyHeredocs(text: string): boolean {
     at = text.indexOf("<<", at + 2)
   ) {
     if (++count > MAX_HEREDOCS) return true;
+  }
+  return false;
+}
+
+/** Blanks, separators, quotes and substitutions: what makes parsing slow. */
+function tooManyMarks(text: string): boolean {
+  if (text.length < MAX_MARKS) return false;
+  let count = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    // Everything up to the slash but letters of paths and prose, and `;<>\\^` and friends.
+    const isMark = code <= 0x2b && code !== 0x25 || code === 0x3b ||
+      code === 0x3c ||
+      code === 0x3e || code === 0x5b || code === 0x5c || code === 0x60 ||
+      code >= 0x7b && code <= 0x7e;
+    if (isMark && ++count > MAX_MARKS) return true;
   }
   return false;
 }

@@ -48,6 +48,7 @@ export function applyRedirects(
   let files: { path: string; append: boolean }[] = [];
   let captured = false;
   for (const redirect of redirects) {
+    if (!context.step()) break;
     const descriptor = redirect.descriptor?.type === "FileDescriptor"
       ? redirect.descriptor.value
       : undefined;

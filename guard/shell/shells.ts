@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type Call } from "./call.ts";
+import type { Call } from "./call.ts";
 import { EMPTY_STREAM, type Stream, UNKNOWN_STREAM } from "./state.ts";
 
 const SHELLS = new Set(

@@ -25,6 +25,9 @@ export const EMPTY_STREAM: Stream = { text: "" };
 /** Most alternatives that are followed for one value. */
 export const MAX_VALUES = 24;
 
+/** Longest text that is built from parts. */
+const MAX_LENGTH = 65_536;
+
 /**
  * Every text that is in one of two lists.
  *
@@ -46,6 +49,12 @@ export function union(a: Values, b: Values): Values {
  * @returns the concatenations; one unknown value when there are too many.
  */
 export function concat(a: Values, b: Values): Values {
+  if (
+    (a[0]?.length ?? 0) + (b[0]?.length ?? 0) > MAX_LENGTH && a[0] !== "" &&
+    b[0] !== ""
+  ) {
+    return [ANY];
+  }
   if (b.length === 1) {
     const tail = b[0] ?? "";
     return tail === ""
@@ -147,14 +156,13 @@ export class State {
    * @returns its elements, or `undefined` when nothing is known of it.
    */
   get(name: string): Variable | undefined {
-    // deno-lint-ignore no-this-alias
-    for (
-      let scope: State | undefined = this;
-      scope !== undefined;
-      scope = scope.#parent
-    ) {
+    const own = this.#variables.get(name);
+    if (own !== undefined) return own;
+    let scope = this.#parent;
+    while (scope !== undefined) {
       const value = scope.#variables.get(name);
       if (value !== undefined) return value;
+      scope = scope.#parent;
     }
     return undefined;
   }
@@ -197,16 +205,7 @@ export class State {
    * @returns its definition or `undefined`.
    */
   getFunction(name: string): FunctionNode | undefined {
-    // deno-lint-ignore no-this-alias
-    for (
-      let scope: State | undefined = this;
-      scope !== undefined;
-      scope = scope.#parent
-    ) {
-      const found = scope.#functions.get(name);
-      if (found !== undefined) return found;
-    }
-    return undefined;
+    return this.#functions.get(name) ?? this.#parent?.getFunction(name);
   }
 
   /**

@@ -48,11 +48,12 @@ export function expandFields(
       return [[ANY]];
     }
     if (texts.length > 1 || texts[0] !== word.text) {
+      if (!context.step(texts.length * 4)) return [[ANY]];
       return texts.flatMap((text) => {
         const again = reparse(text);
         if (again === undefined) return text === "" ? [] : [[text]];
         return again.parts?.some((part) => part.type === "BraceExpansion")
-          ? [expandParts(again, state, context, false)]
+          ? [expandParts(again, state, context)]
           : expandFields(again, state, context);
       });
     }
@@ -62,7 +63,7 @@ export function expandFields(
     ? undefined
     : expandList(single, state, context);
   if (list !== undefined) return list;
-  const values = expandParts(word, state, context, false);
+  const values = expandParts(word, state, context);
   if (!parts.some(splits)) return [values];
   if (values.length === 1) {
     const text = values[0] ?? "";
@@ -97,7 +98,7 @@ export function expandScalar(
   if (parts.some((part) => part.type === "BraceExpansion")) {
     return expandFields(word, state, context).reduce(union, []);
   }
-  return expandParts(word, state, context, true);
+  return expandParts(word, state, context);
 }
 
 /**
@@ -115,7 +116,7 @@ export function expandBody(
 ): string {
   let text = "";
   for (const part of parts) {
-    const values = expandPart(part, true, state, context);
+    const values = expandPart(part, state, context);
     text += values.length === 1 ? values[0] ?? "" : ANY;
   }
   return text;
@@ -133,17 +134,23 @@ export function visitSubstitutions(
   state: State,
   context: Context,
 ): void {
-  forEachChild(node, (child) => {
-    if (
-      child.type === "CommandExpansion" ||
-      child.type === "ProcessSubstitution" ||
-      child.type === "ArithmeticCommandExpansion"
-    ) {
-      if (child.script !== undefined) {
-        context.run.script(child.script, state.fork(), {});
-      }
-    } else visitSubstitutions(child, state, context);
-  });
+  // A stack of its own: arithmetic nests once per operator.
+  const pending: SyntaxNode[] = [node];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (context.exhausted) return;
+    forEachChild(next, (child) => {
+      if (
+        child.type === "CommandExpansion" ||
+        child.type === "ProcessSubstitution" ||
+        child.type === "ArithmeticCommandExpansion"
+      ) {
+        const { script } = child;
+        if (script !== undefined) {
+          context.nested(() => context.run.script(script, state.fork(), {}));
+        }
+      } else pending.push(child);
+    });
+  }
 }
 
 function reparse(text: string): Word | undefined {
@@ -205,7 +212,7 @@ function splitUnquoted(
   const fields: string[] = [];
   let open = "";
   for (const part of parts) {
-    const text = expandPart(part, false, state, context)[0] ?? "";
+    const text = expandPart(part, state, context)[0] ?? "";
     if (!splits(part)) {
       open += text;
       continue;
@@ -292,12 +299,7 @@ function substituted(
   return context.nested(() => context.run.script(script, inner, {}));
 }
 
-function expandParts(
-  word: Word,
-  state: State,
-  context: Context,
-  scalar: boolean,
-): Values {
+function expandParts(word: Word, state: State, context: Context): Values {
   const parts = word.parts ?? [];
   let values: Values = [""];
   for (let i = 0; i < parts.length; i++) {
@@ -311,7 +313,7 @@ function expandParts(
     }
     values = concat(
       values,
-      expandPart(part, scalar && part.type !== "Glob", state, context),
+      expandPart(part, state, context),
     );
   }
   return values;
@@ -319,7 +321,6 @@ function expandParts(
 
 function expandPart(
   part: WordPart,
-  quoted: boolean,
   state: State,
   context: Context,
 ): Values {
@@ -332,7 +333,7 @@ function expandPart(
     case "LocaleString": {
       let values: Values = [""];
       for (const child of part.parts) {
-        values = concat(values, expandPart(child, true, state, context));
+        values = concat(values, expandPart(child, state, context));
       }
       return values;
     }

@@ -234,7 +234,6 @@ export const WRAPPERS: Readonly<Record<string, WrapperSpec>> = {
   setlock: { skip: 1, writesOperand: 1 },
   lockrun: { takes: "", writes: "--lockfile" },
   softlimit: { takes: "-a -c -d -f -l -m -o -p -r -s -t" },
-  arch_prctl: {},
   qemu: {},
   winpty: {},
   noglob: { own: true },
