@@ -3,31 +3,24 @@
  *
  * @module
  */
-import { probeIsolation } from "@bulkhead/sandbox";
 import { isInside } from "@bulkhead/sandbox/paths";
-import { disclose, isolationLine } from "./_disclosure.ts";
 import { InstallError } from "./_install_error.ts";
-import { digestIfThere, type Places, PLUGIN_NAME } from "./_install_places.ts";
+import { type Places, PLUGIN_NAME } from "./_install_places.ts";
 import type { LockEntry } from "./_lock_file.ts";
 import { type ReadSource, readSource } from "./_source.ts";
 import { type Stage, writeTree } from "./_stage.ts";
 import { messageOf, quote } from "./_text.ts";
-import {
-  diffFiles,
-  digestPlugin,
-  fingerprints,
-  type PluginDigest,
-} from "./digest.ts";
-import { ManifestError } from "./errors.ts";
+import { diffFiles, fingerprints, type PluginDigest } from "./digest.ts";
 import type { InstallOptions } from "./install.ts";
-import { parseManifest, type PluginManifest, problemText } from "./manifest.ts";
+import { type PluginOnDisk, questionFor, readPlugin } from "./read.ts";
 import type { TrustAnswer, TrustChange, TrustQuestion } from "./trust.ts";
 
 /** A staged plugin. */
 export interface Candidate {
+  /** Where it comes from. */
   read: ReadSource;
-  manifest: PluginManifest;
-  digest: PluginDigest;
+  /** The plugin as it is staged. */
+  plugin: PluginOnDisk;
 }
 
 /** Reads, checks and stages a source. */
@@ -72,79 +65,66 @@ export async function readCandidate(
   }
   options.onProgress?.("checking");
   await writeTree(read.entries, stage.next, options.signal);
-  const digest = await digestPlugin(stage.next);
-  const manifest = readManifest(digest, read.fallbackName);
-  if (!PLUGIN_NAME.test(manifest.name)) {
+  const plugin = await readStaged(stage.next, read.fallbackName);
+  const { name } = plugin.manifest;
+  if (!PLUGIN_NAME.test(name)) {
     throw new InstallError(
       "bad_manifest",
       `Cannot install a plugin named ${
-        quote(manifest.name)
+        quote(name)
       }: a name is a-z, A-Z, 0-9, ".", "_" and "-", at most 64 characters`,
     );
   }
-  return { read, manifest, digest };
+  return { read, plugin };
 }
 
-function readManifest(digest: PluginDigest, directory: string): PluginManifest {
+async function readStaged(
+  dir: string,
+  fallbackName: string,
+): Promise<PluginOnDisk> {
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(
-      digest.manifest,
-    );
-    return parseManifest(text, { directory });
+    return await readPlugin(dir, { directory: fallbackName });
   } catch (error) {
-    const reason = error instanceof ManifestError
-      ? error.message
-      : `plugin.toml is not UTF-8 text: ${messageOf(error)}`;
-    throw new InstallError(
-      "bad_manifest",
-      `Cannot install the plugin: ${reason}`,
-      { cause: error },
-    );
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    const message = `Cannot install the plugin: ${
+      messageOf(error).replaceAll(`${dir}/`, "")
+    }`;
+    throw new InstallError("bad_manifest", message, { cause: error });
   }
 }
 
 /** Whether the content may come in: pinned, or the answer of a person. */
 export async function decide(
-  candidate: Candidate,
+  { plugin }: Candidate,
   target: string,
   change: TrustChange | undefined,
   options: InstallOptions,
   notices: readonly string[] = [],
 ): Promise<"always" | "once"> {
-  const { manifest, digest } = candidate;
-  const { name } = manifest;
+  const { name } = plugin.manifest;
+  const { hash } = plugin.digest;
   const action = change === undefined ? "install" : "update";
-  if (
-    options.pins?.some((pin) => pin.name === name && pin.hash === digest.hash)
-  ) return "always";
+  if (options.pins?.some((pin) => pin.name === name && pin.hash === hash)) {
+    return "always";
+  }
   if (options.ask === undefined) {
     throw new InstallError(
       "refused",
       `Cannot ${action} "${name}": nobody is there to be asked about its content`,
-      {
-        fix:
-          `run it on a terminal, or add --trust-plugin ${name}=${digest.hash}`,
-      },
+      { fix: `run it on a terminal, or add --trust-plugin ${name}=${hash}` },
     );
   }
-  const level = options.sandbox ?? "required";
-  const { backend } = level === "off"
-    ? { backend: "none" }
-    : await probeIsolation();
-  const question: TrustQuestion = {
-    name,
-    version: manifest.version,
-    dir: target,
-    hash: digest.hash,
-    lines: disclose(manifest),
-    problems: [...manifest.problems.map(problemText), ...notices],
-    sandbox: isolationLine(level, backend),
-    ...(change === undefined ? {} : { change }),
-  };
+  const question: TrustQuestion = await questionFor(
+    { ...plugin, dir: target },
+    { sandbox: options.sandbox ?? "required" },
+  );
+  question.problems = [...question.problems, ...notices];
+  if (change !== undefined) question.change = change;
   let answer: TrustAnswer = "no";
   try {
     answer = await options.ask(question);
   } catch (error) {
+    options.signal?.throwIfAborted();
     throw new InstallError(
       "refused",
       `Cannot ${action} "${name}": asking failed: ${messageOf(error)}`,
@@ -153,9 +133,7 @@ export async function decide(
   }
   options.signal?.throwIfAborted();
   if (answer === "always" || answer === "once") return answer;
-  const kept = change === undefined
-    ? ""
-    : `, version ${quote(await installedVersion(target))} stays`;
+  const kept = change === undefined ? "" : ", what is installed stays";
   throw new InstallError(
     "refused",
     `Did not ${action} "${name}": the question was answered with no${kept}`,
@@ -163,42 +141,37 @@ export async function decide(
 }
 
 /** The difference between what is installed and what would be. */
-export function describeChange(
+export async function describeChange(
   present: PluginDigest,
-  candidate: Candidate,
+  { plugin }: Candidate,
   entry: LockEntry,
-): TrustChange {
+): Promise<TrustChange> {
   let before: string[] = [];
   let version = entry.version;
   try {
-    const manifest = readManifest(present, candidate.manifest.name);
-    before = disclose(manifest);
-    version = manifest.version;
-  } catch {
-    // An installed manifest that was broken by hand could run nothing.
+    const installed = await readPlugin(present.dir);
+    before = installed.lines;
+    version = installed.manifest.version;
+  } catch (error) {
+    // A manifest that was broken by hand could run nothing.
+    if (error instanceof Deno.errors.NotCapable) throw error;
   }
-  const after = disclose(candidate.manifest);
-  const lines = [
-    ...(version === candidate.manifest.version ? [] : [
-      `- version ${quote(version)}`,
-      `+ version ${quote(candidate.manifest.version)}`,
-    ]),
-    ...before.filter((line) => !after.includes(line)).map((line) =>
-      `- ${line}`
-    ),
-    ...after.filter((line) => !before.includes(line)).map((line) =>
-      `+ ${line}`
-    ),
-  ];
+  const after = plugin.lines;
+  const now = plugin.manifest.version;
   return {
     hash: present.hash,
     time: entry.installedAt,
-    files: diffFiles(fingerprints(present), fingerprints(candidate.digest)),
-    lines,
+    files: diffFiles(fingerprints(present), fingerprints(plugin.digest)),
+    lines: [
+      ...(version === now
+        ? []
+        : [`- version ${quote(version)}`, `+ version ${quote(now)}`]),
+      ...before.filter((line) => !after.includes(line)).map((line) =>
+        `- ${line}`
+      ),
+      ...after.filter((line) => !before.includes(line)).map((line) =>
+        `+ ${line}`
+      ),
+    ],
   };
-}
-
-async function installedVersion(dir: string): Promise<string> {
-  const digest = await digestIfThere(dir);
-  return digest === undefined ? "" : readManifest(digest, "").version;
 }

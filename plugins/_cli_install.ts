@@ -3,7 +3,6 @@ import { printResult, UsageError } from "@bulkhead/sandbox/command";
 import {
   absolute,
   type Command,
-  interruptible,
   unknownWord,
   type Verb,
 } from "./_cli_shared.ts";
@@ -42,7 +41,7 @@ Examples:
   async run(command) {
     const source = command.operand();
     const options = await installOptions(command);
-    const result = await interruptible((signal) =>
+    const result = await command.interruptible((signal) =>
       installPlugin(localSource(source), { ...options, signal }).finally(() =>
         command.clearProgress()
       )
@@ -133,7 +132,7 @@ async function updateOne(
     }
     source = `${base.split("#", 1)[0]}#${commit}`;
   }
-  return await interruptible((signal) =>
+  return await command.interruptible((signal) =>
     updatePlugin(name, {
       ...options,
       signal,

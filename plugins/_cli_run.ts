@@ -2,7 +2,6 @@
 import { printResult, UsageError } from "@bulkhead/sandbox/command";
 import {
   type Command,
-  interruptible,
   jsonArgument,
   unknownWord,
   type Verb,
@@ -38,7 +37,7 @@ async function runCall(command: Command): Promise<number> {
     ask: command.flags.text("args") !== "-",
   });
   const tool = findTool(tools, command.operand());
-  const result = await interruptible((signal) =>
+  const result = await command.interruptible((signal) =>
     tool.execute(args, {
       signal,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -125,7 +124,7 @@ async function runFire(command: Command): Promise<number> {
   const { hooks } = await command.loadOrFail({
     ask: command.flags.text("payload") !== "-",
   });
-  const outcome = await interruptible((signal) =>
+  const outcome = await command.interruptible((signal) =>
     fireHooks(hooks, event, { payload, signal })
   );
   if (command.json) {
@@ -211,7 +210,7 @@ async function runServe(command: Command): Promise<number> {
       }/config.toml: no tool is served`,
     );
   }
-  await interruptible(async (signal) => {
+  await command.interruptible(async (signal) => {
     const stop = new AbortController();
     const ended = AbortSignal.any([signal, stop.signal]);
     let watching: Promise<void> | undefined;

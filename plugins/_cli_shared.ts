@@ -10,7 +10,6 @@ import {
 import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
 import { printable, quote } from "./_text.ts";
 import { loadConfig, type PluginsConfig } from "./config.ts";
-import { InstallError } from "./install.ts";
 import { type LoadedOutcome, type LoadOutcome, loadPlugins } from "./load.ts";
 import {
   parseTrustPin,
@@ -58,6 +57,7 @@ export class Command {
   readonly flags: Flags;
   readonly json: boolean;
   #config: PluginsConfig | undefined;
+  #signal: AbortSignal | undefined;
 
   constructor(io: PluginsIo, flags: Flags) {
     this.io = io;
@@ -179,10 +179,39 @@ export class Command {
     };
   }
 
-  /** Asks a person and reads one line. */
+  /** Asks a person and reads one line; an interruption ends the wait. */
   async ask(prompt: string): Promise<string> {
     this.io.err(prompt);
-    return (await readLine(this.io)).trim();
+    const signal = this.#signal;
+    if (signal === undefined) return (await readLine(this.io)).trim();
+    const interrupted = Promise.withResolvers<never>();
+    const stop = () => interrupted.reject(signal.reason);
+    signal.addEventListener("abort", stop, { once: true });
+    try {
+      return (await Promise.race([readLine(this.io), interrupted.promise]))
+        .trim();
+    } finally {
+      signal.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Runs the work with a signal that Ctrl-C and TERM abort. */
+  async interruptible<T>(
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const controller = new AbortController();
+    this.#signal = controller.signal;
+    const stop = () => controller.abort(new InterruptedError());
+    const signals: Deno.Signal[] = Deno.build.os === "windows"
+      ? ["SIGINT"]
+      : ["SIGINT", "SIGTERM"];
+    for (const signal of signals) Deno.addSignalListener(signal, stop);
+    try {
+      return await work(controller.signal);
+    } finally {
+      this.#signal = undefined;
+      for (const signal of signals) Deno.removeSignalListener(signal, stop);
+    }
   }
 
   /** Shows what is being done, on a terminal only. */
@@ -195,6 +224,14 @@ export class Command {
   /** Takes the last progress line away. */
   clearProgress(): void {
     if (this.io.isTerminal && !this.json) this.io.err("\r\x1b[K");
+  }
+}
+
+/** A person or the system has ended the command. */
+export class InterruptedError extends Error {
+  constructor() {
+    super("Interrupted");
+    this.name = "InterruptedError";
   }
 }
 
@@ -239,26 +276,6 @@ export function absolute(path: string): string {
   return path.startsWith("/")
     ? normalizePath(path)
     : normalizePath(joinPath(Deno.cwd(), path));
-}
-
-/** Runs the work with a signal that Ctrl-C and TERM abort. */
-export async function interruptible<T>(
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const controller = new AbortController();
-  const stop = () =>
-    controller.abort(
-      new InstallError("refused", "Interrupted: nothing was changed"),
-    );
-  const signals: Deno.Signal[] = Deno.build.os === "windows"
-    ? ["SIGINT"]
-    : ["SIGINT", "SIGTERM"];
-  for (const signal of signals) Deno.addSignalListener(signal, stop);
-  try {
-    return await work(controller.signal);
-  } finally {
-    for (const signal of signals) Deno.removeSignalListener(signal, stop);
-  }
 }
 
 /** A JSON text of the command line, or of stdin for `-`. */

@@ -32,7 +32,7 @@ Examples:
   plugins trust weather --trust-plugin weather=sha256:…
 `,
   operands: [0, Infinity],
-  run: runTrust,
+  run: (command) => command.interruptible(() => runTrust(command)),
 };
 
 async function runTrust(command: Command): Promise<number> {

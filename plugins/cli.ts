@@ -22,6 +22,7 @@ import { call, fire, serve } from "./_cli_run.ts";
 import {
   Command,
   COMMON_FLAGS,
+  InterruptedError,
   type PluginsIo,
   unknownWord,
   type Verb,
@@ -51,7 +52,7 @@ const VERBS: ReadonlyMap<string, Verb> = new Map([
  *
  * @param args The arguments, without the program's name.
  * @param io Where to read, write and ask.
- * @returns the exit code: 0, 1 for a failure, 2 for a command line that cannot be understood.
+ * @returns the exit code: 0, 1 for a failure, 2 for a command line that cannot be understood, 130 when interrupted.
  *
  * @example Usage
  * ```ts
@@ -116,7 +117,8 @@ export async function pluginsCommand(
       );
       return 1;
     }
-    return printFailure(io, error, json);
+    const code = printFailure(io, error, json);
+    return error instanceof InterruptedError ? 130 : code;
   }
 }
 

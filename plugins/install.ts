@@ -9,7 +9,6 @@ import {
   describeChange,
   readCandidate,
 } from "./_candidate.ts";
-import { disclose } from "./_disclosure.ts";
 import { InstallError } from "./_install_error.ts";
 import {
   digestIfThere,
@@ -35,7 +34,7 @@ import {
 import { messageOf, quote } from "./_text.ts";
 import type { TreeLimits } from "./_tree.ts";
 import type { SandboxLevel } from "./config.ts";
-import { fingerprints } from "./digest.ts";
+import { recordFor } from "./read.ts";
 import { type TrustHandler, type TrustPin, TrustStore } from "./trust.ts";
 
 export { InstallError, type InstallErrorCode } from "./_install_error.ts";
@@ -135,11 +134,11 @@ export async function installPlugin(
       const stage = await makeStage(places.parent);
       try {
         const candidate = await readCandidate(source, stage, places, options);
-        const { name } = candidate.manifest;
+        const { name } = candidate.plugin.manifest;
         const target = `${places.pluginsDir}/${name}`;
         const present = await digestIfThere(target);
         if (present !== undefined) {
-          if (present.hash !== candidate.digest.hash) {
+          if (present.hash !== candidate.plugin.digest.hash) {
             throw new InstallError(
               "already_installed",
               `Cannot install "${name}": it is there already, with other content`,
@@ -197,18 +196,18 @@ export async function updatePlugin(
           places,
           sha256 === undefined ? rest : { ...rest, sha256 },
         );
-        if (candidate.manifest.name !== name) {
+        if (candidate.plugin.manifest.name !== name) {
           throw new InstallError(
             "bad_manifest",
             `Cannot update "${name}": the source holds the plugin ${
-              quote(candidate.manifest.name)
+              quote(candidate.plugin.manifest.name)
             }`,
             { fix: "remove the old plugin and install the other one" },
           );
         }
         const target = `${places.pluginsDir}/${name}`;
         const present = await digestIfThere(target);
-        if (present?.hash === candidate.digest.hash) {
+        if (present?.hash === candidate.plugin.digest.hash) {
           if (entry.kind === "git" && same) {
             notices.push(
               `the source is pinned to ${entry.commit}: name a newer commit with --source`,
@@ -226,7 +225,7 @@ export async function updatePlugin(
         }
         const change = present === undefined
           ? undefined
-          : describeChange(present, candidate, entry);
+          : await describeChange(present, candidate, entry);
         const decision = await decide(
           candidate,
           target,
@@ -249,7 +248,8 @@ async function putInPlace(
   places: Places,
   notices: string[],
 ): Promise<InstallResult> {
-  const { read, manifest, digest } = candidate;
+  const { read, plugin } = candidate;
+  const { manifest, digest } = plugin;
   const entry: LockEntry = {
     source: read.source,
     kind: read.kind,
@@ -272,14 +272,7 @@ async function putInPlace(
   const dir = `${places.pluginsDir}/${manifest.name}`;
   if (decision === "always") {
     try {
-      await new TrustStore(places.home).set(dir, {
-        name: manifest.name,
-        hash: digest.hash,
-        decision: "always",
-        time: entry.installedAt,
-        files: fingerprints(digest),
-        lines: disclose(manifest),
-      });
+      await new TrustStore(places.home).set(dir, recordFor(plugin, "always"));
     } catch (error) {
       if (error instanceof Deno.errors.NotCapable) throw error;
       notices.push(`installed but not trusted: ${messageOf(error)}`);
@@ -289,7 +282,7 @@ async function putInPlace(
 }
 
 async function result(
-  { manifest, digest }: Candidate,
+  { plugin: { manifest, digest } }: Candidate,
   dir: string,
   places: Places,
   rest: { changed: boolean; notices: string[] },

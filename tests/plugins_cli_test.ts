@@ -5,6 +5,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { InstallError, installPlugin } from "@bulkhead/plugins";
+import { hasTool } from "./support/require_tool.ts";
 
 const CLI = new URL("../plugins/cli.ts", import.meta.url).pathname;
 const CONFIG = new URL("../deno.json", import.meta.url).pathname;
@@ -556,4 +557,74 @@ Deno.test("plugins install: many at once leave exactly one good install", async 
   );
   const { plugins } = await world.json(["list"]);
   assertStringIncludes(JSON.stringify(plugins), '"state":"loaded"');
+});
+
+/** Runs argv on a terminal of its own, types once the text appears, and gives the exit code and what was shown. */
+const TERMINAL = `
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[3], sys.argv[3:])
+shown = b""
+typed = False
+while True:
+    try:
+        chunk = os.read(fd, 65536)
+    except OSError:
+        break
+    if not chunk:
+        break
+    shown += chunk
+    if not typed and sys.argv[1].encode() in shown:
+        typed = True
+        os.write(fd, sys.argv[2].encode().decode("unicode_escape").encode())
+status = os.waitpid(pid, 0)[1]
+sys.stdout.buffer.write(shown)
+sys.exit(os.waitstatus_to_exitcode(status) % 256)
+`;
+
+Deno.test({
+  name: "plugins install on a terminal: yes, enter and Ctrl-C at the question",
+  ignore: Deno.build.os === "windows" || !hasTool("python3"),
+  async fn(t) {
+    const rows: [typed: string, code: number, installed: boolean][] = [
+      ["\\x03", 130, false],
+      ["\\n", 1, false],
+      ["a\\n", 0, true],
+    ];
+    await using world = await World.make();
+    await world.json(["new", "../demo", "--language", "shell"]);
+    for (const [typed, code, installed] of rows) {
+      await t.step(typed, async () => {
+        const output = await new Deno.Command("python3", {
+          args: [
+            "-c",
+            TERMINAL,
+            "[N]o:",
+            typed,
+            Deno.execPath(),
+            ...ARGV,
+            "install",
+            "../demo",
+          ],
+          cwd: `${world.dir}/ws`,
+          env: world.env,
+          stdin: "null",
+        }).output();
+        const shown = new TextDecoder().decode(output.stdout);
+        assertEquals(output.code, code, shown);
+        assertStringIncludes(shown, "./greet.sh");
+        const names = (await Array.fromAsync(Deno.readDir(`${world.dir}/home`)))
+          .map((entry) => entry.name);
+        assertEquals(
+          names.filter((name) => name.startsWith(".bulkhead-install-")),
+          [],
+        );
+        const plugins = (await Array.fromAsync(
+          Deno.readDir(`${world.dir}/home/plugins`),
+        )).map((entry) => entry.name);
+        assertEquals(plugins, installed ? ["demo"] : []);
+      });
+    }
+  },
 });
