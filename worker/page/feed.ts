@@ -29,6 +29,8 @@ export class FleetFeed {
   #sessions = new Map<string, PageSession>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #running = false;
+  #generation = 0;
+  #work: Promise<unknown> = Promise.resolve();
 
   /** @param home The home of the workers. */
   constructor(home: string) {
@@ -39,26 +41,33 @@ export class FleetFeed {
   listen(listener: Listener): () => void {
     this.#listeners.add(listener);
     if (this.#running) listener([...this.#sessions.values()]);
-    else this.#refresh();
+    else this.#begin();
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size === 0) this.stop();
     };
   }
 
-  /** Stops watching. */
-  stop(): void {
+  /** Stops watching; resolves when nothing is under way any more. */
+  async stop(): Promise<void> {
     this.#running = false;
+    this.#generation++;
     clearTimeout(this.#timer);
     for (const watch of this.#watches.values()) watch.abort();
     this.#watches.clear();
+    await this.#work;
+  }
+
+  #begin(): void {
+    this.#running = true;
+    this.#work = Promise.all([this.#work, this.#refresh()]);
   }
 
   async #refresh(): Promise<void> {
-    this.#running = true;
+    const mine = this.#generation;
     try {
       const list = await listWorkers(this.#home);
-      if (!this.#running) return;
+      if (mine !== this.#generation) return;
       const before = this.#sessions;
       this.#sessions = new Map(list.map((entry) => {
         const known = before.get(entry.shortId);
@@ -77,8 +86,8 @@ export class FleetFeed {
     } catch {
       // a home that cannot be read for a moment
     }
-    if (!this.#running) return;
-    this.#timer = setTimeout(() => this.#refresh(), REFRESH_MS);
+    if (mine !== this.#generation) return;
+    this.#timer = setTimeout(() => this.#begin(), REFRESH_MS);
   }
 
   /** Follows one worker's state and questions: no frames, so the cursor is at the end. */

@@ -81,7 +81,7 @@ export async function servePage(options: PageOptions): Promise<PageServer> {
   port = server.addr.port;
   const close = async () => {
     stop.abort();
-    feed.stop();
+    await feed.stop();
     await server.shutdown();
   };
   return {
@@ -169,11 +169,24 @@ function decode(part: string): string {
 }
 
 function fleet(context: Context): Response {
-  return stream(
-    context.stop,
-    (send) =>
-      context.feed.listen((sessions) => send({ type: "fleet", sessions })),
-  );
+  return stream(context.stop, (send) => {
+    let latest: unknown, busy = false;
+    // A reader that is slow gets the newest list, not every one.
+    const pump = async () => {
+      if (busy) return;
+      busy = true;
+      while (latest !== undefined) {
+        const message = latest;
+        latest = undefined;
+        await send(message);
+      }
+      busy = false;
+    };
+    return context.feed.listen((sessions) => {
+      latest = { type: "fleet", sessions };
+      pump();
+    });
+  });
 }
 
 async function watch(
@@ -254,39 +267,34 @@ function stream(
   ) => () => void,
 ): Response {
   let end = () => {};
+  let gone = false;
   let free = Promise.withResolvers<void>();
   const encoder = new TextEncoder();
+  const finish = () => {
+    gone = true;
+    free.resolve();
+    end();
+  };
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       const close = () => {
-        try {
-          controller.close();
-        } catch {
-          // it is closed
-        }
+        if (gone) return;
+        finish();
+        controller.close();
       };
       end = start(async (value) => {
         // A slow reader holds up its own stream only; the worker tells it of the gap.
-        while ((controller.desiredSize ?? 1) <= 0) await free.promise;
-        try {
-          controller.enqueue(encoder.encode(JSON.stringify(value) + "\n"));
-        } catch {
-          // the reader is gone
-        }
+        while (!gone && (controller.desiredSize ?? 0) <= 0) await free.promise;
+        if (gone) return;
+        controller.enqueue(encoder.encode(JSON.stringify(value) + "\n"));
       }, close);
-      stop.addEventListener("abort", () => {
-        end();
-        close();
-      }, { once: true });
+      stop.addEventListener("abort", close, { once: true });
     },
     pull() {
       free.resolve();
       free = Promise.withResolvers();
     },
-    cancel() {
-      free.resolve();
-      end();
-    },
+    cancel: finish,
   }, { highWaterMark: 64 });
   return new Response(body, {
     headers: { ...HEADERS, "content-type": "application/x-ndjson" },

@@ -323,11 +323,14 @@ function show(value) {
 // ---- the log of one session -------------------------------------------------
 
 let streaming = null;
+/** The first entry of the running turn: the prompt comes back after the first words. */
+let turnStart = null;
 const calls = new Map();
 
 function add(node) {
   const atEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 60;
   log.append(node);
+  turnStart ??= node;
   while (log.childElementCount > MAX_ENTRIES) log.firstElementChild.remove();
   if (atEnd) log.scrollTop = log.scrollHeight;
   return node;
@@ -386,7 +389,9 @@ function takeEcho(frame, sub) {
     } else add(make("p", `answer${sub}`, `→ ${text}`));
   }
   if (frame.source === "replay" && frame.text) {
-    add(make("div", "asked", frame.text));
+    const before = turnStart;
+    const asked = add(make("div", "asked", frame.text));
+    if (before?.isConnected) log.insertBefore(asked, before);
   }
   if (frame.source === "synthetic" && frame.text) note(frame.text);
 }
@@ -407,8 +412,11 @@ function takeSystem(frame) {
 function takeResult(frame) {
   streaming = null;
   const denied = frame.permission_denials?.length ?? 0;
+  const cut = frame.terminal_reason?.startsWith("aborted");
   const parts = [
-    frame.is_error
+    cut
+      ? "turn interrupted"
+      : frame.is_error
       ? `turn failed: ${frame.errors?.[0] ?? frame.result ?? frame.subtype}`
       : "turn done",
     denied > 0 ? `${denied} denied` : "",
@@ -424,6 +432,7 @@ function takeResult(frame) {
       parts.filter((p) => p).join(" · "),
     ),
   );
+  turnStart = null;
 }
 
 function brief(value) {
@@ -453,6 +462,7 @@ async function follow(id, signal) {
           const session = sessions.get(id);
           if (session) {
             Object.assign(session, event, { type: undefined });
+            drawList();
             drawFacts();
           }
         } else if (event.type === "end") {
@@ -480,7 +490,7 @@ function open(id) {
   watching = new AbortController();
   openId = id;
   openAsks = [];
-  streaming = null;
+  streaming = turnStart = null;
   calls.clear();
   answering = new Set();
   log.replaceChildren();
