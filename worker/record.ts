@@ -126,9 +126,9 @@ export class WorkerRecord {
       ready: true,
       restart_count: this.#deaths,
       worker_pid: Deno.pid,
-      worker_start_time: own?.ticks ?? null,
-      agent_pid: child,
-      agent_start_time: start?.ticks ?? null,
+      worker_start: own?.ticks ?? null,
+      child_pid: child,
+      child_start: start?.ticks ?? null,
       agent: session.driver.name,
       session_id: session.sessionId ?? null,
       cwd: this.#options.cwd,
@@ -185,8 +185,8 @@ export class WorkerRecord {
       stderr_tail: end.stderrTail === "" ? null : end.stderrTail,
       session_id: session.sessionId ?? null,
       cost_usd: session.turns.totalCostUsd,
-      agent_pid: null,
-      agent_start_time: null,
+      child_pid: null,
+      child_start: null,
     });
   }
 
@@ -259,7 +259,7 @@ export class WorkerRecord {
 
   /** Two agents that write one session tear it apart. */
   async #endSurvivor(before: WorkerState): Promise<void> {
-    const { agent_pid: pid, agent_start_time: ticks } = before;
+    const { child_pid: pid, child_start: ticks } = before;
     if (typeof pid !== "number" || typeof ticks !== "number") return;
     if (await endProcess({ pid, ticks })) {
       this.#options.log?.(
