@@ -116,6 +116,7 @@ export function checkTree(
     );
   }
   for (const entry of entries) {
+    if (entry.path === "") throw refuse(entry.path, "is the plugin itself");
     if (byPath.has(entry.path)) throw refuse(entry.path, "is there twice");
     byPath.set(entry.path, entry);
     if (entry.path.split("/").length > maxDepth) {
