@@ -1,5 +1,7 @@
 import type { ErrorObject } from "ajv";
 import { BoundedPattern } from "./_pattern_cost.ts";
+import { subschemas } from "./_schema_check.ts";
+import { KEYWORDS } from "./_schema_keywords.ts";
 import { isRecord } from "./_text.ts";
 import type { JsonSchema } from "./tool.ts";
 
@@ -75,8 +77,9 @@ async function makeCompiler(): Promise<(schema: JsonSchema) => Validate> {
         new Set(items.map(canonical)).size === items.length,
       errors: false,
     });
-    const { $schema: _draft, $id: _id, ...rest } = schema;
-    const validate = ajv.compile<unknown>(prepared(rest));
+    const validate = ajv.compile<unknown>(
+      prepared(schema, anchorsOf(schema)),
+    );
     return (value) => {
       steps = 0;
       patternSteps = 0;
@@ -88,51 +91,69 @@ async function makeCompiler(): Promise<(schema: JsonSchema) => Validate> {
   };
 }
 
-/** Places whose values are data, not schemas. */
-const DATA: ReadonlySet<string> = new Set([
-  "const",
-  "enum",
-  "default",
-  "examples",
-  "required",
-  "type",
-]);
-/** Places that hold schemas by name, where a key is no keyword. */
-const NAMED: ReadonlySet<string> = new Set([
-  "properties",
-  "patternProperties",
-  "dependentSchemas",
-  "$defs",
-  "definitions",
-]);
-
-/** A copy with a step counter in every subschema and `uniqueItems` in linear time. */
-function prepared(schema: Record<string, unknown>): Record<string, unknown> {
-  const entries: [string, unknown][] = [[STEP, true]];
-  for (const [keyword, held] of Object.entries(schema)) {
-    if (keyword === STEP || keyword === UNIQUE) continue;
-    if (keyword === "uniqueItems") {
-      if (held === true) entries.push([UNIQUE, true]);
-    } else if (DATA.has(keyword)) entries.push([keyword, held]);
-    else if (NAMED.has(keyword) && isRecord(held)) {
-      entries.push([
-        keyword,
-        Object.fromEntries(
-          Object.entries(held).map((
-            [name, each],
-          ) => [name, isRecord(each) ? prepared(each) : each]),
-        ),
-      ]);
-    } else if (Array.isArray(held)) {
-      entries.push([
-        keyword,
-        held.map((each: unknown) => isRecord(each) ? prepared(each) : each),
-      ]);
-    } else if (isRecord(held) && keyword !== "dependentRequired") {
-      entries.push([keyword, prepared(held)]);
-    } else entries.push([keyword, held]);
+/** Anchors as the pointers they stand for: one schema is one resource, so both kinds of reference mean the same. */
+function anchorsOf(schema: JsonSchema): Map<string, string> {
+  const anchors = new Map<string, string>();
+  for (const { schema: inner, path } of subschemas(schema)) {
+    const pointer = `#${
+      path.map((part) =>
+        `/${
+          encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"))
+        }`
+      ).join("")
+    }`;
+    for (const anchor of [inner.$anchor, inner.$dynamicAnchor]) {
+      if (typeof anchor === "string") anchors.set(`#${anchor}`, pointer);
+    }
   }
-  return Object.fromEntries(entries);
+  return anchors;
+}
+
+type Anchors = ReadonlyMap<string, string>;
+
+/** A copy of what decides, with a step counter in every subschema and `uniqueItems` in linear time. */
+function prepared(
+  schema: Readonly<Record<string, unknown>>,
+  anchors: Anchors,
+): Record<string, unknown> {
+  const copy: [string, unknown][] = [[STEP, true]];
+  const references: unknown[] = [];
+  for (const [keyword, held] of Object.entries(schema)) {
+    const kind = Object.hasOwn(KEYWORDS, keyword)
+      ? KEYWORDS[keyword]
+      : undefined;
+    if (kind === "value") {
+      if (keyword !== "uniqueItems") copy.push([keyword, held]);
+      else if (held === true) copy.push([UNIQUE, true]);
+    } else if (kind === "reference" && typeof held === "string") {
+      references.push({ $ref: anchors.get(held) ?? held });
+    } else if (kind === "schema") {
+      copy.push([keyword, preparedAny(held, anchors)]);
+    } else if (kind === "list" && Array.isArray(held)) {
+      const list = held.map((each: unknown) => preparedAny(each, anchors));
+      if (keyword === "allOf") references.push(...list);
+      else copy.push([keyword, list]);
+    } else if (kind === "map" && isRecord(held)) {
+      const map = Object.entries(held).map((
+        [name, each],
+      ) => [name, preparedAny(each, anchors)]);
+      copy.push([keyword, Object.fromEntries(map)]);
+    }
+    // Titles, examples and words of other vocabularies decide nothing.
+  }
+  // The schema's own part of the list first, so that pointers into it still hold.
+  references.sort((x, y) => Number(isReference(x)) - Number(isReference(y)));
+  if (references.length > 0) copy.push(["allOf", references]);
+  return Object.fromEntries(copy);
+}
+
+function preparedAny(value: unknown, anchors: Anchors): unknown {
+  return isRecord(value) ? prepared(value, anchors) : value;
+}
+
+/** Made here; every copied subschema has the counter. */
+function isReference(value: unknown): boolean {
+  return isRecord(value) && !Object.hasOwn(value, STEP);
 }
 
 /** JSON with sorted keys: equal for equal values. */

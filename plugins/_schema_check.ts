@@ -1,4 +1,5 @@
 import { BoundedPattern } from "./_pattern_cost.ts";
+import { KEYWORDS } from "./_schema_keywords.ts";
 import { isRecord, quote } from "./_text.ts";
 import type { JsonSchema } from "./tool.ts";
 
@@ -101,31 +102,6 @@ const VALUE_KEYWORDS: Readonly<Record<string, Shape>> = {
   $dynamicAnchor: text,
 };
 
-/** Keywords that hold one subschema. */
-const SCHEMA_KEYWORDS = [
-  "additionalProperties",
-  "propertyNames",
-  "items",
-  "contains",
-  "not",
-  "if",
-  "then",
-  "else",
-  "unevaluatedItems",
-  "unevaluatedProperties",
-  "contentSchema",
-];
-/** Keywords that hold a list of subschemas. */
-const LIST_KEYWORDS = ["allOf", "anyOf", "oneOf", "prefixItems"];
-/** Keywords that hold subschemas by name. */
-const MAP_KEYWORDS = [
-  "properties",
-  "patternProperties",
-  "dependentSchemas",
-  "$defs",
-  "definitions",
-];
-
 /** What is wrong with a schema, with the place; undefined when nothing is. */
 export function schemaProblem(schema: JsonSchema): string | undefined {
   const size = jsonSize(schema);
@@ -170,16 +146,19 @@ function collect(root: JsonSchema, all: Subschema[]): string | undefined {
         : undefined;
       const wrong = shape?.(held);
       if (wrong !== undefined) return `${place(at)} ${wrong}`;
-      if (SCHEMA_KEYWORDS.includes(keyword)) {
+      const kind = Object.hasOwn(KEYWORDS, keyword)
+        ? KEYWORDS[keyword]
+        : undefined;
+      if (kind === "schema") {
         pending.push({ value: held, path: at });
-      } else if (LIST_KEYWORDS.includes(keyword)) {
+      } else if (kind === "list") {
         if (!Array.isArray(held) || held.length === 0) {
           return `${place(at)} must be a list of schemas`;
         }
         held.forEach((each: unknown, index) =>
           pending.push({ value: each, path: [...at, String(index)] })
         );
-      } else if (MAP_KEYWORDS.includes(keyword)) {
+      } else if (kind === "map") {
         if (!isRecord(held)) return `${place(at)} must be a table of schemas`;
         for (const [name, each] of Object.entries(held)) {
           if (keyword === "patternProperties") {
@@ -221,7 +200,16 @@ function referenceProblem(
     if (path.length > 0 && schema.$id !== undefined) {
       return `${place([...path, "$id"])} is only accepted at the root`;
     }
-    anchors.add(schema.$anchor).add(schema.$dynamicAnchor);
+    for (const keyword of ["$anchor", "$dynamicAnchor"]) {
+      const anchor = schema[keyword];
+      if (typeof anchor !== "string") continue;
+      const at = place([...path, keyword]);
+      if (!/^[A-Za-z_][-A-Za-z0-9._]*$/.test(anchor)) {
+        return `${at} ${quote(anchor)} is not the name of an anchor`;
+      }
+      if (anchors.has(anchor)) return `${at} ${quote(anchor)} is there twice`;
+      anchors.add(anchor);
+    }
   }
   for (const { schema, path } of all) {
     for (const keyword of ["$ref", "$dynamicRef"]) {

@@ -1,3 +1,4 @@
+import { KEYWORDS } from "./_schema_keywords.ts";
 import { isRecord, quote } from "./_text.ts";
 import { resolvePointer } from "./_schema_check.ts";
 import type { JsonSchema } from "./tool.ts";
@@ -152,40 +153,19 @@ function copyKeyword(
   held: unknown,
   notes: string[],
 ): unknown {
-  switch (keyword) {
-    case "additionalProperties":
-    case "propertyNames":
-    case "items":
-    case "contains":
-    case "not":
-    case "if":
-    case "then":
-    case "else":
-    case "unevaluatedItems":
-    case "unevaluatedProperties":
-    case "contentSchema":
-      return copySchema(held, notes);
-    case "allOf":
-    case "anyOf":
-    case "oneOf":
-    case "prefixItems":
-      return Array.isArray(held)
-        ? held.map((each: unknown) => copySchema(each, notes))
-        : held;
-    case "patternProperties":
-    case "dependentSchemas":
-    case "$defs":
-    case "definitions":
-      return isRecord(held)
-        ? Object.fromEntries(
-          Object.entries(held).map((
-            [name, each],
-          ) => [name, copySchema(each, notes)]),
-        )
-        : held;
-    default:
-      return structuredClone(held);
+  const kind = Object.hasOwn(KEYWORDS, keyword) ? KEYWORDS[keyword] : undefined;
+  if (kind === "schema") return copySchema(held, notes);
+  if (kind === "list" && Array.isArray(held)) {
+    return held.map((each: unknown) => copySchema(each, notes));
   }
+  if (kind === "map" && isRecord(held)) {
+    return Object.fromEntries(
+      Object.entries(held).map((
+        [name, each],
+      ) => [name, copySchema(each, notes)]),
+    );
+  }
+  return structuredClone(held);
 }
 
 function copyProperties(
