@@ -126,6 +126,8 @@ export interface WatchOptions {
   raw?: boolean;
   /** Say that this client answers questions. */
   answers?: boolean;
+  /** Ends the watch, also while nothing happens. */
+  signal?: AbortSignal;
 }
 
 interface Pending {
@@ -380,6 +382,15 @@ export class WorkerClient implements Disposable {
       transport: "unix",
       path: this.socketPath,
     });
+    const close = () => {
+      try {
+        connection.close();
+      } catch {
+        // Closed by the other side.
+      }
+    };
+    options.signal?.addEventListener("abort", close);
+    if (options.signal?.aborted) close();
     try {
       const params = {
         cursor: options.cursor ?? 0,
@@ -403,12 +414,11 @@ export class WorkerClient implements Disposable {
         const event = eventOf(parse(body));
         if (event !== undefined) yield event;
       }
+    } catch (error) {
+      if (!options.signal?.aborted) throw error;
     } finally {
-      try {
-        connection.close();
-      } catch {
-        // Closed by the other side.
-      }
+      options.signal?.removeEventListener("abort", close);
+      close();
     }
   }
 

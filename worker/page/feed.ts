@@ -104,8 +104,8 @@ export class FleetFeed {
       const events = client.watch({
         cursor: Number.MAX_SAFE_INTEGER,
         answers: true,
+        signal: stop.signal,
       });
-      stop.signal.addEventListener("abort", () => void events.return());
       for await (const event of events) {
         if (stop.signal.aborted) return;
         if (event.type === "state") {

@@ -196,20 +196,21 @@ async function watch(
 ): Promise<Response> {
   const client = await clientOf(context, id);
   const from = Number.isSafeInteger(cursor) && cursor >= 0 ? cursor : 0;
-  const events = client.watch({ cursor: from, answers: true });
-  const response = stream(context.stop, (send, close) => {
+  const left = new AbortController();
+  const events = client.watch({
+    cursor: from,
+    answers: true,
+    signal: left.signal,
+  });
+  return stream(context.stop, (send, close) => {
     (async () => {
       for await (const event of events) await send(event);
     })().catch(() => {}).finally(() => {
       client.close();
       close();
     });
-    return () => {
-      client.close();
-      events.return().catch(() => {});
-    };
+    return () => left.abort();
   });
-  return response;
 }
 
 async function act(

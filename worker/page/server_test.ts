@@ -1,4 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
+import { scriptedDriver } from "../agents/scripted.ts";
+import { connect } from "../client.ts";
+import { runWorker } from "../worker.ts";
 import { servePage } from "./server.ts";
 
 async function withServer(
@@ -101,4 +104,41 @@ Deno.test("servePage() keeps odd session names and bodies inside", async () => {
       assert([404, 502].includes(post.status), `${id}: ${post.status}`);
     }
   });
+});
+
+Deno.test("servePage() lets go of the workers when nobody looks any more", async () => {
+  const dir = await Deno.realPath(await Deno.makeTempDir());
+  const home = `${dir}/w`;
+  {
+    await using worker = await runWorker({
+      shortId: "demo",
+      home,
+      cwd: dir,
+      driver: scriptedDriver({ sessions: `${dir}/sessions` }),
+    });
+    await using page = await servePage({ home, token: "secret" });
+    using client = await connect(worker.socketPath);
+    const stop = new AbortController();
+    const open = (path: string) =>
+      fetch(`http://127.0.0.1:${page.port}/api/${path}`, {
+        headers: { authorization: "Bearer secret" },
+        signal: stop.signal,
+      });
+    const readers = await Promise.all([
+      open("fleet"),
+      open("watch/demo?cursor=0"),
+    ]);
+    await Promise.all(readers.map((answer) => answer.body?.getReader().read()));
+    const clients = async (want: (n: number) => boolean) => {
+      for (let tries = 0; tries < 300; tries++) {
+        if (want((await client.status()).clients)) return true;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      return false;
+    };
+    assert(await clients((n) => n > 2), "the page watches");
+    stop.abort();
+    assert(await clients((n) => n === 1), "and stops watching");
+  }
+  await Deno.remove(dir, { recursive: true });
 });
