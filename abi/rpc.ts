@@ -30,6 +30,7 @@ export class FrameConnection {
   #queued = 0;
   #flushing: Promise<void> | undefined;
   #closed = false;
+  #broken = false;
   /** Called when everything written has left. */
   onDrain: (() => void) | undefined;
 
@@ -54,7 +55,7 @@ export class FrameConnection {
    * @param body The body.
    */
   send(head: Head, body?: Uint8Array): void {
-    if (this.#closed) return;
+    if (this.#closed || this.#broken) return;
     const bytes = encodeFrame(head, body);
     this.#queue.push(bytes);
     this.#queued += bytes.length;
@@ -152,7 +153,7 @@ export class FrameConnection {
       }
     } catch {
       // The reader sees the end of the connection and settles everything.
-      this.#closed = true;
+      this.#broken = true;
       this.#queue = [];
       this.#queued = 0;
     }
