@@ -220,8 +220,11 @@ async function runGit(
   }
   if (result.success) return null;
   if (result.code === 127) return missing();
-  const said =
-    result.stderr.trim().split("\n").filter((line) => line !== "").at(-1) ?? "";
+  // Git explains in several lines; the first complaint names the thing.
+  const lines = result.stderr.split("\n").map((line) => line.trim())
+    .filter((line) => line !== "");
+  const said = (lines.find((line) => /^(?:fatal|error):/.test(line)) ??
+    lines.at(-1) ?? "").replace(/^(?:fatal|error): /, "");
   const why = result.timedOut
     ? `it took longer than ${TIMEOUT_MS / 1000} s`
     : result.aborted

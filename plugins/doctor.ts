@@ -71,6 +71,15 @@ export async function checkPlugin(
   options: CheckOptions,
 ): Promise<PluginCheck> {
   return await namedPermissions("Checking a plugin", async () => {
+    const info = await Deno.stat(dir).catch((error: unknown) => {
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      throw error;
+    });
+    if (!info?.isDirectory) {
+      throw new Deno.errors.NotFound(
+        `Cannot check ${quote(dir, 1000)}: there is no such directory`,
+      );
+    }
     const plugin = await readPlugin(dir);
     const warnings: string[] = [];
     const name = plugin.dir.split("/").at(-1) ?? plugin.dir;
