@@ -110,6 +110,7 @@ class Run {
   readonly #render: Renderer;
   readonly #notes: SessionNotes;
   readonly #started = performance.now();
+  #worker: Worker | undefined;
 
   constructor(args: RunArguments, places: Places, io: CommandIo) {
     this.#args = args;
@@ -146,14 +147,13 @@ class Run {
     tools: SessionTools,
     readLine: ReadLine,
   ): Promise<number> {
-    let worker: Worker | undefined;
     const hooks = new SessionHooks(tools.hooks, {
-      id: () => worker?.sessionId ?? "",
+      id: () => this.#worker?.sessionId ?? "",
       workspace: this.#places.workspace,
       report: (line) => this.#render.warn(line),
     });
     await hooks.tell("session_start");
-    worker = await runWorker({
+    const worker = await runWorker({
       shortId: `run-${crypto.randomUUID().slice(0, 8)}`,
       home: `${this.#places.home}/workers`,
       cwd: this.#places.workspace,
@@ -165,6 +165,7 @@ class Run {
       ...this.#args.model === undefined ? {} : { model: this.#args.model },
       ...askTimeout(tools.user),
     });
+    this.#worker = worker;
     const dog = await watchSocket(worker.socketPath);
     const stopFollowing = this.#follow(worker, hooks);
     const stopSignals = this.#listen(worker);

@@ -86,16 +86,13 @@ export async function openTools(
     notices.push(...await isolationNotice(config.sandbox));
   }
   const native = outcome.status === "loaded"
-    ? outcome.plugins.flatMap((plugin) => plugin.native ?? [])
+    ? outcome.plugins.filter((plugin) => plugin.native !== undefined)
     : [];
   let close = (): Promise<void> => Promise.resolve();
   if (native.length > 0) {
     const { openNative } = await import("./native.ts");
-    const opened = await openNative(native, registry, {
-      home,
-      workspace,
-      isolation: config.sandbox,
-    });
+    const isolation = config.sandbox;
+    const opened = await openNative(native, registry, { workspace, isolation });
     notices.push(...opened.notices);
     close = opened.close;
   }
