@@ -147,15 +147,35 @@ export async function processTree(
   const known = all ?? await processInfo();
   const first = known.get(root);
   if (first === undefined) return [];
+  const children = childrenOf(known);
   const tree: ProcessMark[] = [{ pid: root, ticks: first.ticks }];
   for (let at = 0; at < tree.length; at++) {
-    for (const [pid, info] of known) {
-      if (info.parent === tree[at]?.pid && pid !== root) {
+    for (const pid of children.get(tree[at]?.pid ?? 0) ?? []) {
+      const info = known.get(pid);
+      if (info !== undefined && pid !== root) {
         tree.push({ pid, ticks: info.ticks });
       }
     }
   }
   return tree;
+}
+
+const indexes = new WeakMap<object, Map<number, number[]>>();
+
+/** The pids below each pid; made once for one look at the machine. */
+function childrenOf(
+  all: ReadonlyMap<number, ProcessInfo>,
+): ReadonlyMap<number, readonly number[]> {
+  let index = indexes.get(all);
+  if (index !== undefined) return index;
+  index = new Map();
+  for (const [pid, { parent }] of all) {
+    const siblings = index.get(parent);
+    if (siblings === undefined) index.set(parent, [pid]);
+    else siblings.push(pid);
+  }
+  indexes.set(all, index);
+  return index;
 }
 
 /** How {@linkcode endProcess} ends a process. */
