@@ -10,6 +10,7 @@ import type { LockEntry } from "./_lock_file.ts";
 import { type ReadSource, readSource } from "./_source.ts";
 import { type Stage, writeTree } from "./_stage.ts";
 import { messageOf, quote } from "./_text.ts";
+import { isTrusted } from "./config.ts";
 import { diffFiles, fingerprints, type PluginDigest } from "./digest.ts";
 import type { InstallOptions } from "./install.ts";
 import { type PluginOnDisk, questionFor, readPlugin } from "./read.ts";
@@ -107,6 +108,7 @@ export async function decide(
   if (options.pins?.some((pin) => pin.name === name && pin.hash === hash)) {
     return "always";
   }
+  if (options.trust !== undefined && isTrusted(options.trust)) return "once";
   if (options.ask === undefined) {
     throw new InstallError(
       "refused",

@@ -143,17 +143,13 @@ async function updateOne(
 
 async function installOptions(command: Command): Promise<InstallOptions> {
   const config = await command.config();
-  const { trust } = config;
-  // With "always" a load trusts whatever is there, so a question here would protect nothing.
-  const ask = command.asker() ??
-    (trust.enabled && trust.default === "always"
-      ? () => "once" as const
-      : undefined);
+  const ask = command.asker();
   const sha256 = command.flags.text("sha256");
   return {
     home: command.home,
     pins: command.pins,
     sandbox: config.sandbox,
+    trust: config.trust,
     ...(ask === undefined ? {} : { ask }),
     ...(sha256 === undefined ? {} : { sha256 }),
     onProgress: (line) => command.progress(line),

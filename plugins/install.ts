@@ -33,7 +33,7 @@ import {
 } from "./_stage.ts";
 import { messageOf, quote } from "./_text.ts";
 import type { TreeLimits } from "./_tree.ts";
-import type { SandboxLevel } from "./config.ts";
+import type { SandboxLevel, TrustConfig } from "./config.ts";
 import { recordFor } from "./read.ts";
 import { type TrustHandler, type TrustPin, TrustStore } from "./trust.ts";
 
@@ -53,6 +53,12 @@ export interface InstallOptions extends InstallPlaces {
   ask?: TrustHandler;
   /** Contents that are trusted without a question. */
   pins?: readonly TrustPin[];
+  /**
+   * The gate of trust. With `always` nobody is asked, as nobody would be at the next load.
+   *
+   * @default everything is asked about
+   */
+  trust?: TrustConfig;
   /**
    * The isolation the question speaks of.
    *

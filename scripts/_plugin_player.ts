@@ -450,6 +450,9 @@ class Player {
     const options = {
       ...places,
       sandbox: this.#isolation,
+      ...(trustsAll(this.#case.config)
+        ? { trust: { enabled: true, default: "always" as const } }
+        : {}),
       ...(ask === undefined ? {} : { ask }),
       ...(typeof step.sha256 === "string" ? { sha256: step.sha256 } : {}),
     };
@@ -559,6 +562,12 @@ function hookPayload(
 }
 
 /** Answers in the order given, then no; without answers there is nobody to ask. */
+/** Whether a case's configuration lets everything in without a question. */
+function trustsAll(config: Json | undefined): boolean {
+  return isObject(config) && isObject(config.trust) &&
+    config.trust.enabled === true && config.trust.default === "always";
+}
+
 function handlerOf(
   answers: Json | undefined,
   prompts: string[],
