@@ -1,5 +1,10 @@
 /** `plugins install`, `update`, `remove` and `new`. @module */
-import { printResult, UsageError } from "@bulkhead/sandbox/command";
+import {
+  describeFailure,
+  type Failure,
+  printResult,
+  UsageError,
+} from "@bulkhead/sandbox/command";
 import {
   absolute,
   type Command,
@@ -8,6 +13,7 @@ import {
 } from "./_cli_shared.ts";
 import { printable } from "./_text.ts";
 import {
+  InstallError,
   type InstallOptions,
   installPlugin,
   type InstallResult,
@@ -95,20 +101,48 @@ async function runUpdate(command: Command): Promise<number> {
       result.changed ? "updated" : "is up to date",
     );
   }
-  const results: InstallResult[] = [];
   const { plugins } = await installedPlugins({ home: command.home });
+  const done: (InstallResult | { name: string; error: Failure })[] = [];
   for (const plugin of plugins) {
-    results.push(await updateOne(command, plugin.name, options));
+    try {
+      done.push(await updateOne(command, plugin.name, options));
+    } catch (error) {
+      // One that fails does not cost the others; an interruption costs them all.
+      if (!(error instanceof InstallError)) throw error;
+      done.push({ name: plugin.name, error: describeFailure(error) });
+    }
   }
-  if (command.json) printResult(command.io, { plugins: results });
-  for (const each of results) {
-    command.say(
-      `${each.name}: ${
-        each.changed ? `updated to ${each.version}` : "is up to date"
-      }`,
+  const failed = done.filter((each) => "error" in each).length;
+  if (command.json) {
+    const error = {
+      code: "update_failed",
+      message: `${failed} of ${done.length} plugins were not updated`,
+    };
+    command.io.out(
+      `${
+        JSON.stringify({
+          schema: 1,
+          ok: failed === 0,
+          ...(failed === 0 ? {} : { error }),
+          plugins: done,
+        })
+      }\n`,
     );
   }
-  return 0;
+  for (const each of done) {
+    if ("error" in each) {
+      command.note(`error: ${each.name}: ${each.error.message}`);
+    } else {
+      command.say(
+        `${each.name}: ${
+          each.changed
+            ? `updated to ${printable(each.version)}`
+            : "is up to date"
+        }`,
+      );
+    }
+  }
+  return failed === 0 ? 0 : 1;
 }
 
 async function updateOne(

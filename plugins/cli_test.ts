@@ -136,3 +136,24 @@ Deno.test("with trust default always nothing is asked and nothing recorded", () 
     );
     assertEquals(call.out(), "Hello, Ada!\n");
   }));
+
+Deno.test("update --all goes on after one that fails, and says which", () =>
+  withHome(async (dir, flags) => {
+    const { io } = person(["a", "a"]);
+    for (const name of ["one", "two"]) {
+      await pluginsCommand(
+        ["new", `${dir}/${name}`, "--language", "shell"],
+        io,
+      );
+      await pluginsCommand(["install", `${dir}/${name}`, ...flags], io);
+    }
+    await Deno.remove(`${dir}/one`, { recursive: true });
+    await Deno.writeTextFile(`${dir}/two/more`, "");
+    const all = person(["a"]);
+    assertEquals(
+      await pluginsCommand(["update", "--all", ...flags], all.io),
+      1,
+    );
+    assertStringIncludes(all.err(), "error: one: Cannot install from");
+    assertStringIncludes(all.out(), "two: updated to 0.1.0");
+  }));
