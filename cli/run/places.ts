@@ -59,20 +59,20 @@ export async function openPlaces(args: RunArguments): Promise<Places> {
 
 async function demoPlaces(): Promise<Places> {
   await sweepDemos();
-  const started = Math.round(performance.timeOrigin);
-  const dir = await Deno.makeTempDir({
-    prefix: `${DEMO_PREFIX}${Deno.pid}-${started}-`,
-  });
+  // Short, since a socket's path below it may have 107 bytes at most.
+  const started = Math.round(performance.timeOrigin).toString(36);
+  const dir = `${tempDir()}/${DEMO_PREFIX}${Deno.pid}-${started}`;
+  await Deno.mkdir(dir, { mode: 0o700 });
   // Held while we live; the kernel lets go of it however we end.
   const lock = await Deno.open(`${dir}/lock`, { write: true, create: true });
   await lock.lock(true);
   const root = await Deno.realPath(dir);
   await Deno.mkdir(`${root}/workspace`);
-  await ensurePrivateDir(`${root}/home`);
+  await ensurePrivateDir(`${root}/h`);
   return {
     workspace: `${root}/workspace`,
-    home: `${root}/home`,
-    claims: `${root}/home`,
+    home: `${root}/h`,
+    claims: `${root}/h`,
     async dispose(): Promise<void> {
       await Deno.remove(root, { recursive: true });
       lock.close();
