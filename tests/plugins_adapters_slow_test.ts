@@ -7,7 +7,7 @@ import { toClaudeAgentServer } from "@bulkhead/plugins/serve";
 import { makeWorld } from "./support/agent_world.ts";
 import { findHarness } from "./support/harnesses.ts";
 
-const ADAPTERS = new URL("./adapters/", import.meta.url).pathname;
+const ADAPTERS = new URL("./fixtures/adapters/", import.meta.url).pathname;
 
 Deno.test("adapters work in the AI SDK, the OpenAI Agents SDK, pi and Mastra", async () => {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
@@ -17,7 +17,7 @@ Deno.test("adapters work in the AI SDK, the OpenAI Agents SDK, pi and Mastra", a
       "--no-config",
       "--no-lock",
       `--import-map=${ADAPTERS}import_map.json`,
-      `${ADAPTERS}adapters_test.ts`,
+      `${ADAPTERS}adapters.ts`,
     ],
     env: { NO_COLOR: "1" },
     stdin: "null",
