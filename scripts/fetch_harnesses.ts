@@ -15,6 +15,7 @@
 import {
   FETCH_COMMAND,
   HARNESS_PINS,
+  harnessBuild,
   harnessCache,
   harnessDir,
   harnessPlatform,
@@ -99,6 +100,62 @@ async function versionOf(binary: string): Promise<string | undefined> {
   }
 }
 
+/** Whether a build is there and is the pinned version. */
+async function isPresent(
+  pin: HarnessPin,
+  build: HarnessBuild,
+  dir: string,
+): Promise<boolean> {
+  if (pin.lock === undefined) {
+    return await versionOf(`${dir}/${build.binary}`) === pin.version;
+  }
+  const about = `${dir}/${
+    build.binary.replace(/\/dist\/.*$/, "")
+  }/package.json`;
+  try {
+    const found: unknown = JSON.parse(await Deno.readTextFile(about));
+    return typeof found === "object" && found !== null && "version" in found &&
+      found.version === pin.version;
+  } catch {
+    return false;
+  }
+}
+
+/** Installs what a lock file pins; npm compares every package with it. */
+async function fetchLocked(
+  pin: HarnessPin,
+  build: HarnessBuild,
+  cache: string,
+): Promise<void> {
+  const work = `${cache}/.work-${pin.name}`;
+  await Deno.remove(work, { recursive: true }).catch(() => {});
+  await Deno.mkdir(work, { recursive: true });
+  for (const name of ["package.json", "package-lock.json"]) {
+    await Deno.copyFile(
+      new URL(`./${pin.lock}/${name}`, import.meta.url),
+      `${work}/${name}`,
+    );
+  }
+  await command(`install ${build.spec}`, [
+    "npm",
+    "ci",
+    "--omit=optional",
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+    "--prefer-offline",
+  ], { cwd: work });
+  if (!await isPresent(pin, build, work)) {
+    throw new Error(
+      `Cannot install ${build.spec}: version "${pin.version}" is not what was installed`,
+    );
+  }
+  await Deno.remove(harnessDir(pin, cache), { recursive: true }).catch(
+    () => {},
+  );
+  await Deno.rename(work, harnessDir(pin, cache));
+}
+
 async function fetchBuild(
   pin: HarnessPin,
   build: HarnessBuild,
@@ -168,7 +225,7 @@ export async function fetchHarness(
   pin: HarnessPin,
   cache: string = harnessCache(),
 ): Promise<"present" | "fetched"> {
-  const build = pin.builds[harnessPlatform()];
+  const build = harnessBuild(pin);
   if (!build) {
     throw new Error(
       `Cannot install ${pin.title} ${pin.version}: no build is pinned for "${harnessPlatform()}": pinned are ${
@@ -176,11 +233,10 @@ export async function fetchHarness(
       }`,
     );
   }
-  if (
-    await versionOf(`${harnessDir(pin, cache)}/${build.binary}`) === pin.version
-  ) return "present";
+  if (await isPresent(pin, build, harnessDir(pin, cache))) return "present";
   await say(`${pin.title} ${pin.version}: fetching ${build.spec}`);
-  await fetchBuild(pin, build, cache);
+  if (pin.lock === undefined) await fetchBuild(pin, build, cache);
+  else await fetchLocked(pin, build, cache);
   return "fetched";
 }
 

@@ -8,7 +8,7 @@
  */
 
 /** Name of a pinned agent program. */
-export type HarnessName = "claude" | "codex" | "opencode";
+export type HarnessName = "claude" | "codex" | "opencode" | "codex-acp";
 
 /** One npm package that carries the native binary for one platform. */
 export interface HarnessBuild {
@@ -28,8 +28,10 @@ export interface HarnessPin {
   readonly title: string;
   /** The version whose behaviour the tests describe. */
   readonly version: string;
-  /** Builds by `<os>-<arch>` in npm's spelling. */
+  /** Builds by `<os>-<arch>` in npm's spelling; `any` for one that runs on Node.js. */
   readonly builds: Readonly<Record<string, HarnessBuild>>;
+  /** Directory beside this file with the lock file that pins the packages, for programs that are many. */
+  readonly lock?: string;
 }
 
 function claude(platform: string, integrity: string): HarnessBuild {
@@ -117,6 +119,19 @@ export const HARNESS_PINS: readonly HarnessPin[] = [
       },
     },
   },
+  {
+    name: "codex-acp",
+    title: "codex-acp",
+    version: "2.6.0",
+    builds: {
+      any: {
+        spec: "@agentclientprotocol/codex-acp@2.6.0",
+        integrity: "see its lock file",
+        binary: "node_modules/@agentclientprotocol/codex-acp/dist/index.js",
+      },
+    },
+    lock: "adapters/codex-acp",
+  },
 ];
 
 /** The command that installs every pinned program. */
@@ -163,6 +178,16 @@ export function harnessPin(name: HarnessName): HarnessPin {
     );
   }
   return pin;
+}
+
+/**
+ * The build for this machine.
+ *
+ * @param pin the program
+ * @returns its build, if one is pinned
+ */
+export function harnessBuild(pin: HarnessPin): HarnessBuild | undefined {
+  return pin.builds[harnessPlatform()] ?? pin.builds.any;
 }
 
 /**

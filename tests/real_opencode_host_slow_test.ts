@@ -4,18 +4,18 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { opencodeDriver } from "../worker/agents/opencode.ts";
+import { openCodeDriver } from "../worker/agents/opencode.ts";
 import { makeWorld } from "./support/agent_world.ts";
 import { findHarness } from "./support/harnesses.ts";
 import { GREET, hostAgent, OFF_LIMITS } from "./support/hosted.ts";
 
 const opencode = await findHarness("opencode");
 const ignore = opencode === undefined;
-const driver = () => opencodeDriver({ command: [opencode!] });
+const driver = () => openCodeDriver({ command: [opencode!] });
 
 Deno.test({
   name:
-    "OpencodeDriver: inside runs, outside is denied everywhere, tools are served, the workspace's own config is off",
+    "OpenCodeDriver: inside runs, outside is denied everywhere, tools are served, the workspace's own config is off",
   ignore,
   async fn() {
     await using world = await makeWorld({
@@ -139,7 +139,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "OpencodeDriver: asks are answered with a message, a subagent's too, and the turn goes on",
+    "OpenCodeDriver: asks are answered with a message, a subagent's too, and the turn goes on",
   ignore,
   async fn() {
     await using world = await makeWorld({
@@ -188,7 +188,7 @@ Deno.test({
 
 Deno.test({
   name:
-    "OpencodeDriver: interrupt, a turn into a running one, resume, and an unknown session",
+    "OpenCodeDriver: interrupt, a turn into a running one, resume, and an unknown session",
   ignore,
   async fn() {
     await using world = await makeWorld({
@@ -254,7 +254,7 @@ Deno.test({
 for (const signal of ["SIGTERM", "SIGKILL"] as const) {
   Deno.test({
     name:
-      `OpencodeDriver: OpenCode ended by ${signal} in the middle of a command, nothing is left`,
+      `OpenCodeDriver: OpenCode ended by ${signal} in the middle of a command, nothing is left`,
     ignore,
     async fn() {
       await using world = await makeWorld({
@@ -283,7 +283,7 @@ for (const signal of ["SIGTERM", "SIGKILL"] as const) {
 
 Deno.test({
   name:
-    "OpencodeDriver: refuses in one line when OpenCode is missing, broken, silent, too old or leaves the plugin out",
+    "OpenCodeDriver: refuses in one line when OpenCode is missing, broken, silent, too old or leaves the plugin out",
   ignore,
   async fn() {
     await using world = await makeWorld({ steps: [] });
@@ -300,7 +300,7 @@ Deno.test({
       env: Record<string, string> = {},
       readyMs = 20_000,
     ) =>
-      opencodeDriver({
+      openCodeDriver({
         ...(command === undefined ? {} : { command }),
         readyMs,
         sessionMs: 500,

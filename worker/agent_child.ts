@@ -6,6 +6,7 @@
 
 import {
   isLoaderVariable,
+  type IsolationOptions,
   type ManagedProcess,
   startProcess,
 } from "@bulkhead/sandbox";
@@ -51,6 +52,8 @@ export interface AgentChildOptions {
    * @default {"SIGTERM"}
    */
   parentDeath?: "SIGTERM" | "SIGKILL" | "none";
+  /** Confine the agent by the operating system; not confined by default. */
+  isolation?: IsolationOptions;
 }
 
 /** How long output may stay silent after the process has ended before it is given up. */
@@ -152,6 +155,9 @@ export class AgentChild {
       cwd: options.cwd,
       env: options.env,
       parentDeath: options.parentDeath ?? "SIGTERM",
+      ...options.isolation === undefined
+        ? {}
+        : { isolation: options.isolation },
     });
     return new AgentChild(process, options);
   }
@@ -169,6 +175,11 @@ export class AgentChild {
       exitCode: this.#exit?.code ?? null,
       signal: this.#exit?.signal ?? null,
     };
+  }
+
+  /** What confines the process; `none` when nothing does. */
+  get confinedBy(): string {
+    return this.#process.isolation;
   }
 
   /** The end of what the process wrote to stderr. */

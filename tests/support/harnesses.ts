@@ -5,6 +5,7 @@
  */
 import {
   FETCH_COMMAND,
+  harnessBuild,
   harnessDir,
   type HarnessName,
   harnessPin,
@@ -29,7 +30,7 @@ export async function findHarness(
   name: HarnessName,
 ): Promise<string | undefined> {
   const pin = harnessPin(name);
-  const build = pin.builds[harnessPlatform()];
+  const build = harnessBuild(pin);
   const path = build && `${harnessDir(pin)}/${build.binary}`;
   if (path !== undefined) {
     try {

@@ -36,6 +36,9 @@ import { hookEntry, markerLog, toolEntry } from "./relays.ts";
 import { AgentStartError } from "./start_error.ts";
 import { ToolServer } from "./tool_server.ts";
 
+export type * from "./driver.ts";
+export type * from "../frame.ts";
+
 /** Options of {@linkcode codexDriver}. */
 export interface CodexOptions {
   /**
@@ -82,7 +85,7 @@ interface Running {
 }
 
 /** Drives one Codex app-server. */
-export class CodexDriver implements AgentDriver {
+class CodexDriver implements AgentDriver {
   /** The agent's name. */
   readonly name = "codex";
   /** Turns come back before their result. */
@@ -577,6 +580,6 @@ export class CodexDriver implements AgentDriver {
  * @param options The program and its rules
  * @returns The driver; `start` it once
  */
-export function codexDriver(options: CodexOptions = {}): CodexDriver {
+export function codexDriver(options: CodexOptions = {}): AgentDriver {
   return new CodexDriver(options);
 }

@@ -32,8 +32,11 @@ import { guardHook, markerLog, toolEntry } from "./relays.ts";
 import { AgentStartError } from "./start_error.ts";
 import { ToolServer } from "./tool_server.ts";
 
-/** Options of {@linkcode opencodeDriver}. */
-export interface OpencodeOptions {
+export type * from "./driver.ts";
+export type * from "../frame.ts";
+
+/** Options of {@linkcode openCodeDriver}. */
+export interface OpenCodeOptions {
   /**
    * The program, and what stands before our arguments.
    *
@@ -89,7 +92,7 @@ interface Running {
 }
 
 /** Drives one OpenCode server. */
-export class OpencodeDriver implements AgentDriver {
+class OpenCodeDriver implements AgentDriver {
   /** The agent's name. */
   readonly name = "opencode";
   /** Turns come back before their result. */
@@ -100,7 +103,7 @@ export class OpencodeDriver implements AgentDriver {
   readonly tellsState = true;
   /** Resolves when the process has ended and what it left is removed. */
   readonly ended: Promise<AgentEnd>;
-  readonly #options: OpencodeOptions;
+  readonly #options: OpenCodeOptions;
   readonly #queue = new FrameQueue();
   readonly #frames = new OpencodeFrames();
   readonly #asks = new Map<string, string>();
@@ -115,7 +118,7 @@ export class OpencodeDriver implements AgentDriver {
    *
    * @param options The program and its rules
    */
-  constructor(options: OpencodeOptions = {}) {
+  constructor(options: OpenCodeOptions = {}) {
     this.#options = options;
     this.ended = new Promise((resolve) => this.#resolveEnded = resolve);
   }
@@ -638,6 +641,6 @@ function merged(theirs: string | undefined, ours: JsonObject): JsonObject {
  * @param options The program and its rules
  * @returns The driver; `start` it once
  */
-export function opencodeDriver(options: OpencodeOptions = {}): OpencodeDriver {
-  return new OpencodeDriver(options);
+export function openCodeDriver(options: OpenCodeOptions = {}): AgentDriver {
+  return new OpenCodeDriver(options);
 }

@@ -1,0 +1,546 @@
+/**
+ * Any agent that speaks the Agent Client Protocol, behind the driver interface.
+ *
+ * The protocol has no gate: which calls are asked about is the agent's choice. So the agent runs confined by the
+ * operating system, which lets it write only into the workspace and into its own state, and is refused where that
+ * cannot be had.
+ *
+ * @module
+ */
+
+import {
+  probeIsolation,
+  readTextCapped,
+  resolveTarget,
+  writeFileAtomic,
+} from "@bulkhead/sandbox";
+import { AgentChild, agentEnvironment } from "../agent_child.ts";
+import { type Frame, isJsonObject, type JsonObject } from "../frame.ts";
+import { AcpFrames } from "./acp_frames.ts";
+import { confinement, findAcpProgram } from "./acp_program.ts";
+import { AskDesk } from "./ask_desk.ts";
+import { Bridge } from "./bridge.ts";
+import type {
+  AgentDriver,
+  AgentEnd,
+  AgentFrame,
+  AgentStart,
+  AgentStarted,
+  AgentStatus,
+  AgentTurn,
+  AskAnswer,
+} from "./driver.ts";
+import { FrameQueue } from "./frame_queue.ts";
+import { JsonRpc, RpcError, type RpcId } from "./json_rpc.ts";
+import { toolEntry } from "./relays.ts";
+import { AgentStartError } from "./start_error.ts";
+import { ToolServer } from "./tool_server.ts";
+
+export type * from "./driver.ts";
+export type * from "../frame.ts";
+
+/** Options of {@linkcode acpDriver}. */
+export interface AcpOptions {
+  /** The program and its arguments, for example `["opencode", "acp"]`. */
+  readonly command: readonly string[];
+  /** Variables on top of the inherited ones. */
+  readonly env?: Readonly<Record<string, string>>;
+  /**
+   * Directories besides the workspace that the agent may write to: its own state.
+   *
+   * @default what is known of the program: those of OpenCode, of Claude Code, of Codex
+   */
+  readonly state?: readonly string[];
+  /** Paths besides its home and its program that it must be able to read. */
+  readonly read?: readonly string[];
+  /**
+   * How long the agent may take until it has a session.
+   *
+   * @default {60000}
+   */
+  readonly readyMs?: number;
+}
+
+/** Modes in which people are asked: of Claude Code's adapter, of Codex's. */
+const ASKING_MODES = ["default", "workspace-write"];
+
+const SETTLE_MS = 1500;
+const NOT_FOUND = -32601;
+const AUTH_REQUIRED = -32000;
+const FAILED = -32603;
+const MAX_FILE = 16 * 1024 * 1024;
+
+interface Running {
+  readonly child: AgentChild;
+  readonly rpc: JsonRpc;
+  readonly bridge: Bridge;
+  readonly desk: AskDesk;
+}
+
+interface OpenAsk {
+  readonly id: RpcId;
+  readonly options: readonly JsonObject[];
+}
+
+class AcpDriver implements AgentDriver {
+  readonly name: string;
+  readonly replays = true;
+  readonly stampsTurns = true;
+  readonly tellsState = true;
+  readonly ended: Promise<AgentEnd>;
+  readonly #options: AcpOptions;
+  readonly #queue = new FrameQueue();
+  readonly #frames = new AcpFrames();
+  readonly #asks = new Map<string, OpenAsk>();
+  #running: Running | undefined;
+  #start: AgentStart | undefined;
+  #prompts: Promise<void> = Promise.resolve();
+  #busy = false;
+  #idle: (() => void) | undefined;
+  #resolveEnded: (end: AgentEnd | PromiseLike<AgentEnd>) => void = () => {};
+
+  constructor(options: AcpOptions) {
+    this.#options = options;
+    this.name = `acp:${options.command[0] ?? ""}`;
+    this.ended = new Promise((resolve) => this.#resolveEnded = resolve);
+  }
+
+  async start(start: AgentStart): Promise<AgentStarted> {
+    this.#start = start;
+    const tools = start.tools === undefined
+      ? undefined
+      : new ToolServer(start.tools, "bulkhead", start.cwd);
+    const desk = new AskDesk({
+      judge: (call) => start.judge(call),
+      show: (frame) => this.#show(frame),
+    });
+    const bridge = await Bridge.open({
+      judge: () => ({ decision: "deny", reason: "nobody is asked here" }),
+      ...(tools === undefined ? {} : { tools }),
+      log: (line) => start.log?.(line),
+    });
+    let child: AgentChild | undefined;
+    try {
+      child = await this.#launch(start, bridge);
+      const rpc = new JsonRpc(child, { jsonrpc: "2.0" });
+      const running: Running = { child, rpc, bridge, desk };
+      this.#running = running;
+      this.#read(running);
+      return await this.#within(this.#open(running, start));
+    } catch (error) {
+      const end = await child?.close({ eofMs: 0, termMs: 2000 }) ?? NEVER;
+      if (child === undefined) {
+        await bridge.close();
+        this.#resolveEnded(end);
+      } else await this.ended;
+      throw new AgentStartError(
+        this.name,
+        error instanceof Error ? error.message : String(error),
+        end,
+      );
+    }
+  }
+
+  send(turn: AgentTurn): Promise<number> {
+    const running = this.#running;
+    if (running === undefined || !running.child.status.alive) {
+      return Promise.reject(
+        new Deno.errors.BrokenPipe(
+          "Cannot write to the agent: it does not run",
+        ),
+      );
+    }
+    const images = (turn.images ?? []).map((image) => ({
+      type: "image",
+      mimeType: image.mediaType,
+      data: image.data,
+    }));
+    const prompt = [...images, { type: "text", text: turn.text }];
+    // The protocol knows one prompt at a time.
+    this.#prompts = this.#prompts.then(() =>
+      this.#prompt(running, prompt, turn)
+    );
+    return Promise.resolve(
+      new TextEncoder().encode(JSON.stringify(prompt)).length,
+    );
+  }
+
+  interrupt(): Promise<void> {
+    const running = this.#running;
+    if (running === undefined || !this.#busy) return Promise.resolve();
+    // What is open has to be answered as cancelled, says the protocol.
+    for (const [askId, ask] of this.#asks) {
+      running.rpc.respond(ask.id, { outcome: { outcome: "cancelled" } });
+      this.#withdraw(askId);
+    }
+    running.rpc.notify("session/cancel", { sessionId: this.#frames.session });
+    return Promise.resolve();
+  }
+
+  answer(askId: string, answer: AskAnswer): void {
+    const running = this.#running;
+    if (running === undefined || running.desk.answer(askId, answer)) return;
+    const ask = this.#asks.get(askId);
+    if (ask === undefined) return;
+    this.#asks.delete(askId);
+    const wanted = answer.decision === "allow" ? "allow_once" : "reject_once";
+    const option = ask.options.find((option) => option.kind === wanted) ??
+      ask.options.find((option) =>
+        String(option.kind).startsWith(wanted.slice(0, 5))
+      );
+    running.rpc.respond(ask.id, {
+      outcome: option === undefined
+        ? { outcome: "cancelled" }
+        : { outcome: "selected", optionId: option.optionId },
+    });
+    if (answer.interrupt === true) this.interrupt();
+  }
+
+  frames(): AsyncGenerator<readonly AgentFrame[], void, undefined> {
+    return this.#queue.batches();
+  }
+
+  status(): AgentStatus {
+    return this.#running?.child.status ??
+      { pid: null, alive: false, exitCode: null, signal: null };
+  }
+
+  async close(
+    options: { eofMs?: number; termMs?: number } = {},
+  ): Promise<AgentEnd> {
+    const running = this.#running;
+    if (running === undefined) return NEVER;
+    if (running.child.status.alive && this.#busy) await this.#settle(running);
+    const { by } = await running.child.close(options);
+    return { ...await this.ended, by };
+  }
+
+  async #launch(start: AgentStart, bridge: Bridge): Promise<AgentChild> {
+    const probe = await probeIsolation();
+    if (probe.backend === "none") {
+      throw new Error(
+        `the protocol has no gate and nothing here can confine it (${probe.detail}), run: ${
+          probe.fix ?? "bulkhead doctor"
+        }`,
+      );
+    }
+    const relay = toolEntry(bridge.path);
+    const env = agentEnvironment({
+      ...relay.env,
+      ...this.#options.env,
+      ...start.env,
+    });
+    const [command = "", ...args] = this.#options.command;
+    const program = await findAcpProgram(command, env.PATH ?? "");
+    if (program === undefined) {
+      throw new Error(
+        `the program "${command}" is not on the PATH: install it, or give its path`,
+      );
+    }
+    const policy = await confinement({
+      program,
+      env,
+      workspace: start.cwd,
+      state: this.#options.state,
+      read: [
+        ...this.#options.read ?? [],
+        ...start.tools === undefined ? [] : relay.readable,
+      ],
+      socketDir: bridge.dir,
+    });
+    return await AgentChild.start([program, ...args], {
+      cwd: start.cwd,
+      env,
+      isolation: { policy, level: "required" },
+    });
+  }
+
+  #read(running: Running): void {
+    const reading = running.rpc.read({
+      request: (id, method, params, raw) =>
+        this.#request(running, id, method, params, raw),
+      notice: (method, params, raw) => this.#notice(method, params, raw),
+      malformed: (line, size) =>
+        this.#queue.push({ kind: "malformed", size, head: line }, line),
+    });
+    const done = reading.catch((error) =>
+      this.#start?.log?.(`Cannot read the agent: ${error}`)
+    );
+    this.#resolveEnded(running.child.ended.then(async (end) => {
+      await done;
+      this.#queue.end();
+      this.#idle?.();
+      await running.bridge.close();
+      return end;
+    }));
+  }
+
+  async #open(running: Running, start: AgentStart): Promise<AgentStarted> {
+    const { rpc, bridge } = running;
+    const hello = await rpc.request("initialize", {
+      protocolVersion: 1,
+      clientInfo: { name: "bulkhead", title: "Bulkhead", version: "1" },
+      clientCapabilities: {
+        fs: { readTextFile: true, writeTextFile: true },
+        terminal: false,
+      },
+    }, 0);
+    const relay = toolEntry(bridge.path);
+    const [command, ...args] = relay.argv;
+    const mcpServers = start.tools === undefined ? [] : [{
+      name: "bulkhead",
+      command,
+      args,
+      env: Object.entries(relay.env).map(([name, value]) => ({ name, value })),
+    }];
+    const session = await this.#session(rpc, start, hello, mcpServers);
+    await this.#askMode(rpc, session);
+    const info = isJsonObject(hello.agentInfo) ? hello.agentInfo : {};
+    this.#queue.push({
+      kind: "system",
+      subtype: "init",
+      cwd: start.cwd,
+      version: `${info.name ?? this.name} ${info.version ?? ""}`.trim(),
+      ["session_id"]: this.#frames.session,
+    }, JSON.stringify(hello));
+    this.#show(this.#frames.rests());
+    return {
+      sessionId: this.#frames.session,
+      gate: {
+        kind: "none",
+        verified: false,
+        detail:
+          `asks only, no gate: ${running.child.confinedBy} lets it write into the workspace and its own state only`,
+      },
+    };
+  }
+
+  async #session(
+    rpc: JsonRpc,
+    start: AgentStart,
+    hello: JsonObject,
+    mcpServers: readonly JsonObject[],
+  ): Promise<JsonObject> {
+    const params = { cwd: start.cwd, mcpServers };
+    try {
+      if (start.resume === undefined) {
+        const made = await rpc.request("session/new", params, 0);
+        if (typeof made.sessionId !== "string") {
+          throw new Error("it named no session");
+        }
+        this.#frames.session = made.sessionId;
+        return made;
+      }
+      const can = isJsonObject(hello.agentCapabilities)
+        ? hello.agentCapabilities
+        : {};
+      if (can.loadSession !== true) {
+        throw new Error(
+          "it cannot go on with an earlier session: start without resume",
+        );
+      }
+      this.#frames.session = start.resume;
+      return await rpc.request("session/load", {
+        ...params,
+        sessionId: start.resume,
+      }, 0);
+    } catch (error) {
+      if (!(error instanceof RpcError) || error.code !== AUTH_REQUIRED) {
+        throw error;
+      }
+      throw new Error(
+        "nobody is logged in: run the agent once by itself and log in",
+      );
+    }
+  }
+
+  /** Some agents start in a mode in which a model answers in place of people. */
+  async #askMode(rpc: JsonRpc, session: JsonObject): Promise<void> {
+    const modes = isJsonObject(session.modes) ? session.modes : {};
+    const known = Array.isArray(modes.availableModes)
+      ? modes.availableModes.filter(isJsonObject).map((mode) => mode.id)
+      : [];
+    const mode = ASKING_MODES.find((mode) => known.includes(mode));
+    if (mode === undefined || modes.currentModeId === mode) return;
+    await rpc.request("session/set_mode", {
+      sessionId: this.#frames.session,
+      modeId: mode,
+    });
+  }
+
+  async #prompt(
+    running: Running,
+    prompt: readonly JsonObject[],
+    turn: AgentTurn,
+  ): Promise<void> {
+    this.#busy = true;
+    for (const frame of this.#frames.begun(turn.text, turn.uuid)) {
+      this.#show(frame);
+    }
+    let frames: Frame[];
+    let answer: JsonObject = {};
+    try {
+      answer = await running.rpc.request("session/prompt", {
+        sessionId: this.#frames.session,
+        prompt,
+      }, 0);
+      frames = this.#frames.ended(
+        typeof answer.stopReason === "string" ? answer.stopReason : "",
+        answer,
+      );
+    } catch (error) {
+      frames = this.#frames.ended(
+        "error",
+        {},
+        error instanceof Error ? error.message : String(error),
+      );
+    }
+    this.#busy = false;
+    for (const askId of [...this.#asks.keys()]) this.#withdraw(askId);
+    for (const frame of frames) this.#queue.push(frame, JSON.stringify(answer));
+    this.#idle?.();
+  }
+
+  #notice(method: string, params: JsonObject, raw: string): void {
+    if (method !== "session/update") {
+      this.#queue.push({ kind: "other", ["type_name"]: method }, raw);
+      return;
+    }
+    const update = isJsonObject(params.update) ? params.update : {};
+    for (const frame of this.#frames.update(update)) {
+      this.#queue.push(frame, raw);
+    }
+  }
+
+  #request(
+    running: Running,
+    id: RpcId,
+    method: string,
+    params: JsonObject,
+    raw: string,
+  ): void {
+    switch (method) {
+      case "session/request_permission": {
+        const askId = `acp-${id}`;
+        const options = Array.isArray(params.options)
+          ? params.options.filter(isJsonObject)
+          : [];
+        this.#asks.set(askId, { id, options });
+        this.#queue.push(this.#frames.ask(askId, params), raw);
+        return;
+      }
+      case "fs/read_text_file":
+        this.#serve(running, id, () => readFile(params));
+        return;
+      case "fs/write_text_file":
+        this.#serve(running, id, () => this.#writeFile(running, params));
+        return;
+      default:
+        running.rpc.refuse(id, NOT_FOUND, `"${method}" is not answered here`);
+    }
+  }
+
+  #serve(running: Running, id: RpcId, work: () => Promise<JsonObject>): void {
+    work().then((result) => running.rpc.respond(id, result)).catch((error) =>
+      running.rpc.refuse(
+        id,
+        FAILED,
+        error instanceof Error ? error.message : String(error),
+      )
+    ).catch((error) => this.#start?.log?.(`Cannot answer the agent: ${error}`));
+  }
+
+  /** We write for the agent, so here we are the gate, and the workspace is the bound. */
+  async #writeFile(running: Running, params: JsonObject): Promise<JsonObject> {
+    const cwd = this.#start?.cwd ?? "/";
+    const path = typeof params.path === "string"
+      ? resolveTarget(params.path, cwd)
+      : "";
+    const content = typeof params.content === "string" ? params.content : "";
+    const root = await Deno.realPath(cwd);
+    if (path !== root && !path.startsWith(`${root}/`)) {
+      throw new Error(`"${params.path}" is outside the workspace`);
+    }
+    const input = { ["file_path"]: path, content };
+    const answer = await running.desk.judge(
+      { toolName: "Write", input, cwd },
+      new AbortController().signal,
+    );
+    if (answer.decision === "deny") throw new Error(answer.reason ?? "denied");
+    const mode = await Deno.stat(path).then((info) =>
+      (info.mode ?? 0o644) & 0o777
+    ).catch(() => 0o644);
+    await writeFileAtomic(path, content, { mode });
+    return {};
+  }
+
+  #withdraw(askId: string): void {
+    if (!this.#asks.delete(askId)) return;
+    this.#show({
+      kind: "other",
+      ["type_name"]: "control_cancel_request",
+      ["request_id"]: askId,
+    });
+  }
+
+  #show(frame: Frame): void {
+    if (this.#frames.session !== "") frame.session_id = this.#frames.session;
+    this.#queue.push(frame, JSON.stringify(frame));
+  }
+
+  async #settle(running: Running): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#idle = resolve;
+    const timer = setTimeout(resolve, SETTLE_MS);
+    this.interrupt();
+    running.child.ended.then(() => resolve());
+    await promise;
+    clearTimeout(timer);
+  }
+
+  async #within<T>(work: Promise<T>): Promise<T> {
+    const limit = this.#options.readyMs ?? 60_000;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(
+        () => reject(new Error(`it had no session within ${limit} ms`)),
+        limit,
+      );
+    });
+    work.catch(() => {});
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+const NEVER: AgentEnd = {
+  code: null,
+  signal: null,
+  stderrTail: "",
+  by: "itself",
+};
+
+async function readFile(params: JsonObject): Promise<JsonObject> {
+  if (typeof params.path !== "string") throw new TypeError("no path");
+  const content = await readTextCapped(params.path, MAX_FILE);
+  const line = typeof params.line === "number" ? Math.max(1, params.line) : 1;
+  if (line === 1 && typeof params.limit !== "number") return { content };
+  const lines = content.split("\n");
+  const end = typeof params.limit === "number"
+    ? line - 1 + params.limit
+    : lines.length;
+  return { content: lines.slice(line - 1, end).join("\n") };
+}
+
+/**
+ * A driver for one process that speaks the Agent Client Protocol.
+ *
+ * @param options The program
+ * @returns The driver; `start` it once
+ */
+export function acpDriver(options: AcpOptions): AgentDriver {
+  return new AcpDriver(options);
+}
