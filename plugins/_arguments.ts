@@ -10,9 +10,10 @@ const LAUNCHER =
   /^(?:env|nice|ionice|timeout|nohup|setsid|stdbuf|time|xvfb-run)$/;
 
 /** After one of these an interpreter runs text or a module, not a file. */
-const INLINE = /^(?:-[A-Za-z]*[cem]|--eval|--print|-p|-)$/;
+const INLINE = /^(?:-[A-Za-z]*[cem]|--eval|--print|-p|-|eval)$/;
 
-const LOOKS_LIKE_FILE = /\/|\.[A-Za-z][\w-]{0,4}$/;
+/** Names are told from program text, which may hold slashes too. */
+const LOOKS_LIKE_FILE = /^(?=[^\n;(){}]*$).*(?:\/|\.[A-Za-z][\w-]{0,4}$)/;
 
 /** The files of a plugin: path to whether it is a file (and not a directory). */
 export type PluginPaths = ReadonlyMap<string, boolean>;
@@ -81,6 +82,7 @@ function scriptIndex(argv: readonly string[]): number {
   for (let index = at + 1; index < argv.length; index++) {
     const word = argv[index] ?? "";
     if (INLINE.test(word)) return -1;
+    if (word === "-r" && /^php/.test(baseName(argv[at]))) return -1;
     if (!word.startsWith("-") && LOOKS_LIKE_FILE.test(word)) return index;
   }
   return -1;

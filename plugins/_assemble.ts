@@ -94,7 +94,7 @@ function hostOf(
     sandbox: options.sandbox,
     workspaceAccess: options.workspaceAccess,
     async verify(): Promise<void> {
-      if (digest.isUnchanged()) return;
+      if (await digest.isUnchanged()) return;
       const trusted = digest.hash;
       let found = "";
       let reason = "";

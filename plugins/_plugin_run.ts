@@ -194,12 +194,22 @@ export class PluginProgram {
         }
         : { read: [host.dir, ...workspace], write: [host.dataDir], net: [] };
     }
+    const write = [
+      host.dataDir,
+      ...permissions.write.map((path) => this.#path(path)),
+    ];
+    // What lies in a writable directory is granted with it. By itself it must not be granted: the plugin could have put
+    // a link there, which would then be followed out of the directory.
+    const covered = (path: string): boolean =>
+      write.some((root) => root !== path && isInside(path, root));
     return {
-      read: [host.dir, ...permissions.read.map((path) => this.#path(path))],
-      write: [
-        host.dataDir,
-        ...permissions.write.map((path) => this.#path(path)),
+      read: [
+        host.dir,
+        ...permissions.read.map((path) => this.#path(path)).filter((path) =>
+          !covered(path)
+        ),
       ],
+      write: write.filter((path) => !covered(path)),
       net: permissions.net,
     };
   }
@@ -209,7 +219,8 @@ export class PluginProgram {
     const path = normalizePath(
       joinPath(this.#host.dir, expand(raw, this.#values)),
     );
-    for (const root of [this.#host.workspace, this.#host.dir]) {
+    const { workspace, dir, dataDir } = this.#host;
+    for (const root of [workspace, dir, dataDir]) {
       if (!isInside(path, root)) continue;
       const real = resolveTarget(path, root);
       if (isInside(real, root)) return real;

@@ -227,6 +227,9 @@ function readPermissions(
 
 function pathProblem(path: string): string | undefined {
   if (path.trim() === "") return "an empty path";
+  if (path === "~" || path.startsWith("~/")) {
+    return `${quote(path)} is not expanded, write the whole path`;
+  }
   if (path.includes(",")) {
     return `${quote(path)} holds a comma, which would split it into two paths`;
   }

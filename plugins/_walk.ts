@@ -22,19 +22,25 @@ export interface Entry {
 const MAX_ENTRIES = 100_000;
 const MAX_DEPTH = 64;
 
+/** Entries after which others get their turn. */
+const TURN = 1000;
+
 /**
- * All entries below the root, which has no links in it. Synchronous: it opens nothing, and the many small calls cost a
- * third of what their promises would; it runs before every spawn.
+ * All entries below the root, which has no links in it. The looks are synchronous: they open nothing, and the many
+ * small calls cost a third of what their promises would; it runs before every spawn.
  *
  * @throws {TypeError} If a link leads outside, or an entry is something else than a file, directory or link.
  */
-export function walk(root: string): Entry[] {
+export async function walk(root: string): Promise<Entry[]> {
   const entries: Entry[] = [];
   const pending: [string, number][] = [["", 0]];
   for (let item = pending.pop(); item !== undefined; item = pending.pop()) {
     const [directory, depth] = item;
     const base = directory === "" ? root : `${root}/${directory}`;
-    for (const { name } of Deno.readDirSync(base)) {
+    for (const name of namesIn(base)) {
+      if (entries.length % TURN === TURN - 1) {
+        await new Promise((resolve) => setTimeout(resolve));
+      }
       const path = directory === "" ? name : `${directory}/${name}`;
       const entry = look(root, path);
       entries.push(entry);
@@ -57,6 +63,10 @@ export function walk(root: string): Entry[] {
     }
   }
   return entries;
+}
+
+function namesIn(directory: string): string[] {
+  return [...Deno.readDirSync(directory)].map((entry) => entry.name);
 }
 
 function look(root: string, path: string): Entry {

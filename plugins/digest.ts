@@ -36,7 +36,7 @@ export interface PluginDigest {
    *
    * @returns True when nothing has changed for sure.
    */
-  isUnchanged(): boolean;
+  isUnchanged(): Promise<boolean>;
 }
 
 /**
@@ -68,7 +68,7 @@ export async function digestPlugin(dir: string): Promise<PluginDigest> {
 async function digest(dir: string): Promise<PluginDigest> {
   const root = await Deno.realPath(dir);
   const started = Date.now();
-  const entries = walk(root);
+  const entries = await walk(root);
   const files: PluginFile[] = new Array(entries.length);
   let manifest: Uint8Array | undefined;
   let next = 0;
@@ -106,10 +106,10 @@ async function digest(dir: string): Promise<PluginDigest> {
     hash,
     files,
     ...(manifest === undefined ? {} : { manifest }),
-    isUnchanged(): boolean {
+    async isUnchanged(): Promise<boolean> {
       if (!settled) return false;
       try {
-        return stampOf(walk(root)) === stamp;
+        return stampOf(await walk(root)) === stamp;
       } catch {
         return false;
       }

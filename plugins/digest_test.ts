@@ -123,7 +123,7 @@ Deno.test("isUnchanged() never says yes while a change could hide behind the clo
   const dir = `${world.root}/p`;
   await writeFiles(dir, { "plugin.toml": "A" });
   const fresh = await digestPlugin(dir);
-  assertEquals(fresh.isUnchanged(), false);
+  assertEquals(await fresh.isUnchanged(), false);
   await Deno.writeTextFile(`${dir}/plugin.toml`, "B");
   assertNotEquals((await digestPlugin(dir)).hash, fresh.hash);
 });

@@ -13,6 +13,7 @@
  * @module
  */
 
+import { namePermission } from "@bulkhead/sandbox";
 import { type HookAnswer, readAnswer } from "./_hook_answer.ts";
 import { hasTool, type HookEvent, hookEvent, matches } from "./_hook_spec.ts";
 import type { ProgramResult, ProgramRun } from "./_plugin_run.ts";
@@ -57,13 +58,13 @@ export interface HookProgram {
 /** What happened, as hooks read it on stdin. */
 export interface HookPayload {
   /** The id of the session. */
-  session_id: string;
+  "session_id": string;
   /** The working directory of the session. */
   cwd: string;
   /** The workspace of the session. */
   workspace: string;
   /** The tool call, for events about one. */
-  tool?: { name: string; input?: unknown; use_id?: string };
+  tool?: { name: string; input?: unknown; "use_id"?: string };
   /** The answer of the tool, for events after one. */
   result?: { content?: unknown; isError?: boolean };
   /** What the user typed, for `user_prompt`. */
@@ -154,6 +155,7 @@ export async function fireHooks(
     const started = performance.now();
     const answer = await runHook(hook, {
       ...payload,
+      ...foreignKeys(hook, payload),
       event: fired,
       plugin: hook.plugin,
       timestamp,
@@ -161,6 +163,22 @@ export async function fireHooks(
     return { hook, answer, durationMs: performance.now() - started };
   }));
   return combine(ran);
+}
+
+/** A hook that is declared under Claude Code's name of an event also gets the keys that it knows. */
+function foreignKeys(
+  hook: LoadedHook,
+  payload: HookPayload,
+): Record<string, unknown> {
+  if (hook.event === hook.fires) return {};
+  const { tool, result } = payload;
+  return {
+    "hook_event_name": hook.event,
+    ...(tool === undefined
+      ? {}
+      : { "tool_name": tool.name, "tool_input": tool.input ?? {} }),
+    ...(result === undefined ? {} : { "tool_response": result }),
+  };
 }
 
 async function runHook(
@@ -177,7 +195,9 @@ async function runHook(
     });
     return readAnswer(result, hook.timeoutMs);
   } catch (error) {
-    if (error instanceof Deno.errors.NotCapable) throw error;
+    if (error instanceof Deno.errors.NotCapable) {
+      throw namePermission(`Firing ${hook.event} hooks`, error);
+    }
     return { failure: messageOf(error) };
   }
 }

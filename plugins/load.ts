@@ -4,10 +4,10 @@
  * @module
  */
 
-import { namedPermissions } from "@bulkhead/sandbox";
+import { namedPermissions, probeIsolation } from "@bulkhead/sandbox";
 import { assemble, type LoadedPlugin } from "./_assemble.ts";
 import { messageOf, printable, quote } from "./_text.ts";
-import type { PluginsConfig } from "./config.ts";
+import type { PluginsConfig, SandboxLevel } from "./config.ts";
 import { type DiscoveredPlugin, discoverPlugins } from "./discover.ts";
 import type { LoadedHook } from "./hooks.ts";
 import { MANIFEST_NAME } from "./manifest.ts";
@@ -107,6 +107,8 @@ export interface LoadedOutcome {
   refused: RefusedPlugin[];
   /** What else people should see, one line each. */
   warnings: string[];
+  /** What is not in force of the isolation, one line each. */
+  notices: string[];
 }
 
 /** What {@linkcode loadPlugins} did. */
@@ -181,7 +183,34 @@ async function load(options: LoadOptions): Promise<LoadOutcome> {
     hooks: plugins.flatMap((plugin) => plugin.hooks),
     refused,
     warnings,
+    notices: plugins.length === 0 ? [] : await isolationNotices(config.sandbox),
   };
+}
+
+/** A sandbox that is missing is told once a session, not at the first call. */
+async function isolationNotices(sandbox: SandboxLevel): Promise<string[]> {
+  if (sandbox === "off") {
+    return [
+      'plugins run with all of your rights: sandbox = "off" in [capabilities.plugins]',
+    ];
+  }
+  const grants = [
+    { name: "run" },
+    { name: "read" },
+    { name: "env", variable: "PATH" },
+  ] as const;
+  // Looking needs to run something; without these grants nothing of a plugin runs either.
+  for (const grant of grants) {
+    const { state } = await Deno.permissions.query(grant);
+    if (state !== "granted") return [];
+  }
+  const { backend, detail, fix } = await probeIsolation();
+  if (backend !== "none") return [];
+  return [
+    sandbox === "required"
+      ? `nothing of a plugin can run: a sandbox is required and ${detail}; run: ${fix}`
+      : `plugins run with all of your rights: ${detail}; run: ${fix}`,
+  ];
 }
 
 /**
@@ -198,6 +227,7 @@ export function registerPlugins(
   if (outcome.status === "disabled") return [];
   const lines = [
     ...(outcome.status === "blocked_pending_trust" ? [outcome.notice] : []),
+    ...(outcome.status === "loaded" ? outcome.notices : []),
     ...outcome.refused.map((plugin) => plugin.reason),
     ...outcome.warnings,
   ];

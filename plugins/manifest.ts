@@ -111,16 +111,20 @@ export function parseManifest(
   const rawTools = fields.tables(document, "tools");
   const rawHooks = fields.tables(document, "hooks");
   const tools: ToolSpec[] = [];
+  const names = new Set<string>();
   rawTools.forEach((table, index) => {
     const at: KeyPath = ["tools", index];
     const spec = toolSpec(fields, table, at);
     if (spec === undefined) return;
-    if (tools.some((other) => other.name === spec.name)) {
+    if (names.has(spec.name)) {
       fields.note(
         [...at, "name"],
         `a tool named ${quote(spec.name)} stands above, tool left out`,
       );
-    } else tools.push({ ...spec, line: lineOf(at) });
+      return;
+    }
+    names.add(spec.name);
+    tools.push({ ...spec, line: lineOf(at) });
   });
   const hooks: HookSpec[] = [];
   rawHooks.forEach((table, index) => {

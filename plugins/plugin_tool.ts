@@ -4,10 +4,7 @@
  * @module
  */
 
-import {
-  IsolationUnavailableError,
-  PermissionRequiredError,
-} from "@bulkhead/sandbox";
+import { IsolationUnavailableError, namePermission } from "@bulkhead/sandbox";
 import {
   OUTPUT_MAX_BYTES,
   type PluginProgram,
@@ -97,7 +94,9 @@ function startFailure(
   name: string,
   error: unknown,
 ): string {
-  if (error instanceof PermissionRequiredError) throw error;
+  if (error instanceof Deno.errors.NotCapable) {
+    throw namePermission(`Calling "${name}"`, error);
+  }
   if (error instanceof UntrustedError) {
     return `plugin tool \`${name}\` not run: ${error.message}`;
   }
