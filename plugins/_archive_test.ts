@@ -102,7 +102,7 @@ Deno.test("readTar() reads what the system's tar writes", async () => {
   await Deno.remove(dir, { recursive: true });
 });
 
-Deno.test("tar slip, devices and hard links are refused with the entry's name", async (t) => {
+Deno.test("tar slip, sibling slip, links, devices and hard links are refused by name (grafana#117214, OpenBullet2#1214)", async (t) => {
   const rows: [string, TarItem[], string][] = [
     ["parent", [{ name: "../evil" }], "leaves the plugin"],
     [

@@ -38,7 +38,7 @@ async function withHome(
   }
 }
 
-Deno.test("a person is shown everything and the default answer is no", () =>
+Deno.test("one keypress trusts nothing: everything is shown and the default is no (claude-code#31242)", () =>
   withHome(async (dir, flags) => {
     const first = person([""]);
     assertEquals(

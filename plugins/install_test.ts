@@ -141,7 +141,7 @@ Deno.test("installPlugin() with once leaves the question to the load", () =>
     assertEquals(await new TrustStore(f.home).get(installed.dir), undefined);
   }));
 
-Deno.test("installPlugin() again is a no-op for the same content and an error for other content", () =>
+Deno.test("an install over other content never says OK and keeps the old (claude-code#32983)", () =>
   withFixture(async (f) => {
     await installPlugin(f.source, f.options("always"));
     const again = await installPlugin(f.source, f.options());
@@ -155,7 +155,7 @@ Deno.test("installPlugin() again is a no-op for the same content and an error fo
     assertStringIncludes(error.fix ?? "", "update inst");
   }));
 
-Deno.test("hostile plugin names never leave the plugins directory", async (t) => {
+Deno.test("a plugin named ../evil writes nothing outside (OpenCLI#1906)", async (t) => {
   for (
     const name of [
       "../evil",
@@ -271,7 +271,7 @@ Deno.test("an archive with its SHA-256 is pinned: update demands it again", () =
     );
   }));
 
-Deno.test("updatePlugin() shows the difference and keeps the old version when refused", () =>
+Deno.test("an update adds no power without consent (gemini-cli#9400) and wipes no data (gemini-cli#12704)", () =>
   withFixture(async (f) => {
     const installed = await installPlugin(f.source, f.options("always"));
     await Deno.mkdir(`${f.home}/data/inst`, { recursive: true });
@@ -374,7 +374,7 @@ Deno.test("updatePlugin() brings back a directory that is gone", () =>
     assertEquals(await names(installed.dir), ["plugin.toml"]);
   }));
 
-Deno.test("removePlugin() takes directory, lock entry and trust, and data only when asked", () =>
+Deno.test("an uninstall leaves no file and no trust, and a reinstall revives nothing (claude-code#15369, #29074)", () =>
   withFixture(async (f) => {
     const { dir } = await installPlugin(f.source, f.options("always"));
     await Deno.mkdir(`${f.home}/data/inst`, { recursive: true });

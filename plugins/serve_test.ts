@@ -74,7 +74,7 @@ Deno.test("createMcpServer() lists the registry's tools with their schemas as th
   await close();
 });
 
-Deno.test("served names have at most 48 characters, keep apart and can be called", async () => {
+Deno.test("names over 64 with the client's prefix never reach a provider (vscode#243602)", async () => {
   const long = "x".repeat(60);
   const source = { version: "1.0.0", hash: "", dir: "" };
   const { client, close } = await connect(registryOf(
@@ -98,7 +98,7 @@ Deno.test("served names have at most 48 characters, keep apart and can be called
   await close();
 });
 
-Deno.test("served names that differ in - and _ only are kept apart", async () => {
+Deno.test("names that a client sanitises to one name are kept apart (codex, gemini-cli#602)", async () => {
   const source = { version: "1.0.0", hash: "", dir: "" };
   const make = (name: string) =>
     tool(`plugin__p__${name}`, echo.execute, {
@@ -174,7 +174,7 @@ Deno.test("progress goes to clients that ask for it", async () => {
   await close();
 });
 
-Deno.test("a cancelled call aborts its tool", async () => {
+Deno.test("a cancelled call ends its tool, and the next call works (claude-code#44006, qwen-code#11272)", async () => {
   const started = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<void>();
   const { client, close } = await connect(registryOf(

@@ -152,7 +152,7 @@ Deno.test("plugins: every command's help has an example and is plain text", asyn
   }));
 });
 
-Deno.test("plugins: new scaffolds work in every language, from check to call to remove", async (t) => {
+Deno.test("plugins: what an install writes is what a load reads, for every scaffold (gopher-ai#148)", async (t) => {
   await using world = await World.make();
   for (const language of ["shell", "deno", "python"]) {
     await t.step(language, async () => {
@@ -184,7 +184,7 @@ Deno.test("plugins: new scaffolds work in every language, from check to call to 
   assertEquals(list.plugins, []);
 });
 
-Deno.test("plugins: without a person nothing comes in or is trusted, and the fix names the hash", async () => {
+Deno.test("plugins: headless means refused with one line that names the hash (claude-code#31242, codex#46210)", async () => {
   await using world = await World.make();
   await world.json(["new", "../demo", "--language", "shell"]);
   const refused = await world.run(["install", "../demo"]);
@@ -326,7 +326,7 @@ Deno.test("plugins: fire runs hooks and shows who decided", async () => {
   assertStringIncludes(other.out, "decision: none");
 });
 
-Deno.test("plugins: hostile text of a manifest reaches no terminal", async () => {
+Deno.test("plugins: ANSI and bidi text of a manifest reaches no terminal (llxprt-code#1801)", async () => {
   await using world = await World.make();
   await world.json(["new", "../demo", "--language", "shell"]);
   await Deno.writeTextFile(
