@@ -6,6 +6,7 @@
 
 import {
   exists,
+  isObject,
   type Json,
   type JsonObject,
   string,
@@ -19,7 +20,9 @@ export interface Observation {
   outcome?: string;
   tools?: ObservedTool[];
   plugins?: string[];
-  hooks?: string[];
+  /** Plugin and event of every hook. */
+  hooks?: [string, string][];
+  versions?: Record<string, string>;
   /** Warnings about plugins. */
   warnings?: string[];
   /** Everything a person gets to see, the warnings included. */
@@ -94,16 +97,15 @@ const CHECKS: Record<string, Check> = {
     const alias: Record<string, string> = {
       "blocked_pending_trust": "blocked",
       blockedPendingTrust: "blocked",
-      "config_error": "error",
-      configError: "error",
-      "resolve_error": "error",
-      resolveError: "error",
     };
     const word = string(wanted, "outcome");
+    if (/error|reject/i.test(word)) return same("error", outcome);
     return same(alias[word] ?? word, outcome);
   },
   tools: (wanted, { tools }) => same(wanted, tools?.map((tool) => tool.name)),
   toolCount: (wanted, { tools }) => same(wanted, tools?.length),
+  toolsCount: (wanted, { tools }) => same(wanted, tools?.length),
+  toolsAtLeast: (wanted, { tools }) => atLeast(wanted, tools?.length),
   toolsInclude: (wanted, { tools }) =>
     every(wanted, (name) => tools?.some((tool) => tool.name === name) ?? false),
   toolsExclude: (wanted, { tools }) =>
@@ -124,11 +126,25 @@ const CHECKS: Record<string, Check> = {
     return same(wanted, new Set(names).size === names.length);
   },
   plugins: (wanted, { plugins }) => same(wanted, plugins),
-  hooks: (wanted, { hooks }) =>
-    same(wanted, typeof wanted === "number" ? hooks?.length : hooks),
+  hooks: (wanted, { hooks }) => {
+    if (typeof wanted === "number") return same(wanted, hooks?.length);
+    const pairs = Array.isArray(wanted) && wanted.some(Array.isArray);
+    return same(wanted, pairs ? hooks : hooks?.map(([, event]) => event));
+  },
+  version: (wanted, { versions }) => {
+    if (!isObject(wanted)) return same([wanted], Object.values(versions ?? {}));
+    const wrong = Object.entries(wanted).find(([name, version]) =>
+      versions?.[name] !== version
+    );
+    return wrong === undefined ? undefined : `not for ${wrong[0]}`;
+  },
   description: (wanted, { tools }) =>
     perTool(wanted, tools, (tool) => tool.description),
   inputSchema: (wanted, { tools }) =>
+    perTool(wanted, tools, (tool) => tool.inputSchema),
+  params: (wanted, { tools }) =>
+    perTool(wanted, tools, (tool) => tool.inputSchema),
+  schema: (wanted, { tools }) =>
     perTool(wanted, tools, (tool) => tool.inputSchema),
   wireSchemaSafe: (wanted, { tools }) =>
     same(wanted, (tools ?? []).every((tool) => isWireSafe(tool.inputSchema))),
@@ -208,6 +224,8 @@ const CHECKS: Record<string, Check> = {
   // Hooks.
   blocked: (wanted, { blocked }) => same(wanted, blocked),
   decision: (wanted, { decision }) => same(wanted, decision ?? null),
+  reason: (wanted, { reason }) =>
+    every(wanted, (part) => matches(reason ?? "", part), reason),
   reasonContains: (wanted, { reason }) =>
     every(wanted, (part) => (reason ?? "").includes(part), reason),
   reasonMatches: (wanted, { reason }) =>

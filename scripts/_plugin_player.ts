@@ -17,6 +17,7 @@ import {
   removePlugin,
   resultText,
   type SandboxLevel,
+  type Tool,
   type ToolResult,
   type TrustHandler,
   TrustStore,
@@ -142,7 +143,9 @@ class Player {
     }
   }
 
-  async #step(step: JsonObject): Promise<string | undefined> {
+  async #step(raw: JsonObject): Promise<string | undefined> {
+    const { note: _note, source: _source, requiresSandbox, ...step } = raw;
+    if (requiresSandbox === true && !this.#sandboxed) return undefined;
     const expect = step.expect ?? {};
     if (!isObject(expect)) throw new TypeError("expect must be an object");
     switch (step.op) {
@@ -163,15 +166,15 @@ class Player {
         await this.#edit(step);
         return await this.#observe(expect, () => Promise.resolve({}));
       case "sh":
-        onlyKeys(step, ["op", "cmd", "expect", "note"], "the step");
+        onlyKeys(step, ["op", "cmd", "expect"], "the step");
         await bash(string(step.cmd, "cmd"), this.#stage.temp);
         return await this.#observe(expect, () => Promise.resolve({}));
       case "untrust":
-        onlyKeys(step, ["op", "expect", "note"], "the step");
+        onlyKeys(step, ["op", "expect"], "the step");
         await new TrustStore(this.#stage.root).clear();
         return await this.#observe(expect, () => Promise.resolve({}));
       case "corruptTrustStore":
-        onlyKeys(step, ["op", "content", "expect", "note"], "the step");
+        onlyKeys(step, ["op", "content", "expect"], "the step");
         await Deno.writeTextFile(
           new TrustStore(this.#stage.root).path,
           typeof step.content === "string" ? step.content : "{ damaged",
@@ -221,7 +224,7 @@ class Player {
   async #load(step: JsonObject): Promise<Partial> {
     onlyKeys(
       step,
-      ["op", "answers", "dirs", "config", "trustPlugins", "expect", "note"],
+      ["op", "answers", "dirs", "config", "trustPlugins", "expect"],
       "the step",
     );
     this.#loaded = undefined;
@@ -285,7 +288,10 @@ class Player {
         inputSchema: tool.inputSchema,
       })),
       plugins: outcome.plugins.map((plugin) => plugin.name),
-      hooks: outcome.hooks.map((hook) => hook.event),
+      hooks: outcome.hooks.map((hook) => [hook.plugin, hook.event]),
+      versions: Object.fromEntries(
+        outcome.plugins.map((plugin) => [plugin.name, plugin.version]),
+      ),
       warnings: outcome.warnings,
       lines: [...notices, ...refused, ...outcome.warnings],
     };
@@ -312,27 +318,42 @@ class Player {
     }
   }
 
+  /** By its name on the wire, or by the name it would have if that were plain and nobody else's. */
+  #tool(name: string): Tool | undefined {
+    const tools = this.#loaded?.tools ?? [];
+    const exact = tools.find((tool) => tool.name === name);
+    if (exact !== undefined) return exact;
+    const [plain, other] = tools.filter(({ source }) =>
+      `plugin__${source.plugin}__${source.tool}` === name
+    );
+    return other === undefined ? plain : undefined;
+  }
+
   async #call(step: JsonObject): Promise<Partial> {
     onlyKeys(step, [
       "op",
       "tool",
       "input",
+      "args",
       "timeoutMs",
       "abortAfterMs",
+      "abortMs",
+      "cancelAfterMs",
       "cwd",
       "expect",
-      "note",
     ], "the step");
     const name = string(step.tool, "tool");
-    const input = step.input ?? {};
-    const tool = this.#loaded?.tools.find((each) => each.name === name);
+    const input = step.input ?? step.args ?? {};
+    const abortAfterMs = step.abortAfterMs ?? step.abortMs ??
+      step.cancelAfterMs;
+    const tool = this.#tool(name);
     if (tool === undefined) {
       const text = `there is no tool "${name}"`;
       return { isError: true, text, input, result: { text } };
     }
     const controller = new AbortController();
-    const timer = typeof step.abortAfterMs === "number"
-      ? setTimeout(() => controller.abort(), step.abortAfterMs)
+    const timer = typeof abortAfterMs === "number"
+      ? setTimeout(() => controller.abort(), abortAfterMs)
       : undefined;
     let result: ToolResult;
     try {
@@ -371,7 +392,6 @@ class Player {
       "times",
       "timeoutMs",
       "expect",
-      "note",
     ], "the step");
     const listed = step.calls ?? step.steps;
     const count = step.count ?? step.n ?? step.times ?? 1;
@@ -414,7 +434,7 @@ class Player {
   async #fire(step: JsonObject): Promise<Partial> {
     onlyKeys(
       step,
-      ["op", "event", "payload", "tool", "abortAfterMs", "expect", "note"],
+      ["op", "event", "payload", "tool", "abortAfterMs", "expect"],
       "the step",
     );
     const payload = step.payload ?? {};
@@ -441,7 +461,7 @@ class Player {
   async #install(step: JsonObject): Promise<Partial> {
     onlyKeys(
       step,
-      ["op", "from", "name", "answers", "sha256", "data", "expect", "note"],
+      ["op", "from", "name", "answers", "sha256", "data", "expect"],
       "the step",
     );
     const prompts: string[] = [];
@@ -499,7 +519,6 @@ class Player {
       "rename",
       "link",
       "expect",
-      "note",
     ], "the step");
     const path = string(step.file ?? step.path, "file");
     const content = step.content ?? step.text;
