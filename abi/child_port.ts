@@ -62,7 +62,7 @@ export interface ChildOptions {
   /** Gets what it prints. */
   readonly onOutput?: (line: string) => void;
   /** Learns once that it is gone without having been closed. */
-  readonly onDeath: (error: AbiError) => void;
+  readonly onDeath: (port: ChildPort, error: AbiError) => void;
   /** The flags, for tests that take one away. */
   readonly flags?: readonly string[];
 }
@@ -168,6 +168,10 @@ export class ChildPort implements PluginPort {
       }
       await Deno.remove(dir, { recursive: true });
     }
+  }
+
+  get death(): AbiError | undefined {
+    return this.#death;
   }
 
   async call(call: PortCall): Promise<CallOutcome> {
@@ -529,7 +533,7 @@ export class ChildPort implements PluginPort {
     clearTimeout(this.#watchdog);
     this.#fail(error);
     this.#process.kill("SIGKILL");
-    this.#options.onDeath(error);
+    this.#options.onDeath(this, error);
   }
 
   #fail(error: AbiError): void {

@@ -205,6 +205,7 @@ export class NativePlugin implements AsyncDisposable {
   #starting: Promise<PluginPort> | undefined;
   #disabled: AbiError | undefined;
   #closing: Promise<void> | undefined;
+  #reloading: Promise<void> | undefined;
   #session: string | undefined;
   readonly #ending = new Set<Promise<void>>();
   readonly #wake = new AbortController();
@@ -237,8 +238,7 @@ export class NativePlugin implements AsyncDisposable {
   ): Promise<NativePlugin> {
     const plugin = new NativePlugin(report, options);
     const port = await plugin.#start();
-    plugin.#port = port;
-    plugin.#registration = port.registration;
+    plugin.#adopt(port);
     return plugin;
   }
 
@@ -495,28 +495,11 @@ export class NativePlugin implements AsyncDisposable {
    *
    * @returns Settles when the new one is registered.
    */
-  async reload(): Promise<void> {
-    if (this.#options.mode === "process") {
-      throw new AbiError(
-        "unsupported",
-        `Cannot reload plugin "${this.name}": it runs inside this process`,
-        {
-          plugin: this.name,
-          fix: 'load it with mode "isolated"',
-        },
-      );
-    }
-    const { sha256 } = this.#options;
-    this.#library = await inspectLibrary(
-      this.#library.path,
-      sha256 === undefined ? {} : { sha256 },
-    );
-    const old = this.#port;
-    const fresh = await this.#start();
-    this.#port = fresh;
-    this.#registration = fresh.registration;
-    this.#disabled = undefined;
-    if (old !== undefined) this.#end(old, 2_000);
+  reload(): Promise<void> {
+    this.#reloading ??= this.#reload().finally(() => {
+      this.#reloading = undefined;
+    });
+    return this.#reloading;
   }
 
   /** Ends the plugin and its process. */
@@ -530,8 +513,41 @@ export class NativePlugin implements AsyncDisposable {
     await this.close();
   }
 
+  async #reload(): Promise<void> {
+    if (this.#options.mode === "process") {
+      throw new AbiError(
+        "unsupported",
+        `Cannot reload plugin "${this.name}": it runs inside this process`,
+        { plugin: this.name, fix: 'load it with mode "isolated"' },
+      );
+    }
+    if (this.#closing !== undefined) throw this.#closed();
+    const { sha256 } = this.#options;
+    const library = await inspectLibrary(
+      this.#library.path,
+      sha256 === undefined ? {} : { sha256 },
+    );
+    await this.#starting?.catch(() => {});
+    this.#library = library;
+    const old = this.#port;
+    const fresh = await this.#start();
+    this.#disabled = undefined;
+    this.#crashes.length = 0;
+    this.#adopt(fresh);
+    if (old !== undefined) this.#end(old, 2_000);
+  }
+
+  #closed(): AbiError {
+    return new AbiError(
+      "closed",
+      `Cannot call plugin "${this.name}": it was closed`,
+      { plugin: this.name },
+    );
+  }
+
   async #close(): Promise<void> {
     this.#wake.abort();
+    await this.#reloading?.catch(() => {});
     await this.#starting?.catch(() => {});
     await this.#port?.close();
     await Promise.all(this.#ending);
@@ -539,11 +555,7 @@ export class NativePlugin implements AsyncDisposable {
 
   async #ready(): Promise<PluginPort> {
     if (this.#closing !== undefined) {
-      throw new AbiError(
-        "closed",
-        `Cannot call plugin "${this.name}": it was closed`,
-        { plugin: this.name },
-      );
+      throw this.#closed();
     }
     if (this.#disabled !== undefined) throw this.#disabled;
     if (this.#port !== undefined) return this.#port;
@@ -571,7 +583,7 @@ export class NativePlugin implements AsyncDisposable {
       });
       return new LocalPort(engine);
     }
-    const port: ChildPort = await ChildPort.start({
+    return await ChildPort.start({
       report: this.library,
       name: this.name,
       limits,
@@ -582,11 +594,17 @@ export class NativePlugin implements AsyncDisposable {
       startTimeoutMs: options.startTimeoutMs ?? START_TIMEOUT_MS,
       accounting: options.accounting ?? false,
       answer,
-      onDeath: (error) => this.#onDeath(port, error),
+      onDeath: (port, error) => this.#onDeath(port, error),
       ...sessionId === undefined ? {} : { sessionId },
       ...options.onOutput === undefined ? {} : { onOutput: options.onOutput },
     });
-    return port;
+  }
+
+  #adopt(port: PluginPort): void {
+    this.#port = port;
+    this.#registration = port.registration;
+    // It may have died in the moment between its start and now.
+    if (port.death !== undefined) this.#onDeath(port, port.death);
   }
 
   #onDeath(port: PluginPort, error: AbiError): void {
@@ -594,58 +612,59 @@ export class NativePlugin implements AsyncDisposable {
     if (this.#port !== port) return;
     this.#port = undefined;
     this.#end(port, 0);
-    const { backoffMs, maxRestarts, windowMs } = this.#restart;
-    const now = performance.now();
-    while (
-      this.#crashes[0] !== undefined && now - this.#crashes[0] > windowMs
-    ) this.#crashes.shift();
-    this.#crashes.push(now);
-    if (this.#crashes.length > maxRestarts) {
-      this.#disabled = new AbiError(
-        "disabled",
-        `Plugin "${this.name}" is disabled: it went down ${this.#crashes.length} times within ${windowMs} ms, last: ${error.message}`,
-        { plugin: this.name, fix: "reload it when it is mended", cause: error },
-      );
-    } else if (this.#closing === undefined) {
-      const pause =
-        backoffMs[Math.min(this.#crashes.length, backoffMs.length) - 1] ?? 0;
-      this.#starting = this.#startAgain(pause);
-      this.#starting.catch((cause) => {
-        this.#disabled ??= new AbiError(
-          "disabled",
-          `Plugin "${this.name}" could not be started again: ${message(cause)}`,
-          {
-            plugin: this.name,
-            fix: "reload it when it is mended",
-            cause,
-          },
-        );
-      });
-    }
+    this.#recover(error);
     safely(this.#options.onCrash, error);
   }
 
-  async #startAgain(pauseMs: number): Promise<PluginPort> {
-    await pause(pauseMs, this.#wake.signal);
-    if (this.#closing !== undefined) {
-      throw new AbiError(
-        "closed",
-        `Cannot call plugin "${this.name}": it was closed`,
-        { plugin: this.name },
+  /** Starts the plugin again after a pause, unless it went down too often. */
+  #recover(error: AbiError): void {
+    if (this.#closing !== undefined) return;
+    const { backoffMs, maxRestarts, windowMs } = this.#restart;
+    const now = performance.now();
+    const recent = this.#crashes.filter((at) => now - at <= windowMs);
+    this.#crashes.splice(0, this.#crashes.length, ...recent, now);
+    const times = this.#crashes.length;
+    if (times > maxRestarts) {
+      this.#disabled = new AbiError(
+        "disabled",
+        `Plugin "${this.name}" is disabled: it went down ${times} times within ${windowMs} ms, last: ${error.message}`,
+        {
+          plugin: this.name,
+          fix: "reload it when it is mended",
+          cause: error,
+        },
       );
+      return;
     }
-    try {
-      const { path, sha256 } = this.#library;
-      // A file that changed under a crash is not what was trusted.
-      await inspectLibrary(path, { sha256 });
-      const port = await this.#start();
-      if (this.#closing !== undefined) this.#end(port, 0);
-      this.#port = port;
-      this.#registration = port.registration;
-      return port;
-    } finally {
-      this.#starting = undefined;
-    }
+    const waitMs = backoffMs[Math.min(times, backoffMs.length) - 1] ?? 0;
+    const starting = this.#startAgain(waitMs);
+    this.#starting = starting;
+    const over = () => {
+      if (this.#starting === starting) this.#starting = undefined;
+    };
+    starting.then(over, (cause) => {
+      over();
+      if (
+        cause instanceof AbiError && ["crashed", "start"].includes(cause.code)
+      ) return this.#recover(cause);
+      this.#disabled ??= new AbiError(
+        "disabled",
+        `Plugin "${this.name}" could not be started again: ${message(cause)}`,
+        { plugin: this.name, fix: "reload it when it is mended", cause },
+      );
+    });
+  }
+
+  async #startAgain(waitMs: number): Promise<PluginPort> {
+    await pause(waitMs, this.#wake.signal);
+    if (this.#closing !== undefined) throw this.#closed();
+    const { path, sha256 } = this.#library;
+    // A file that changed under a crash is not what was trusted.
+    await inspectLibrary(path, { sha256 });
+    const port = await this.#start();
+    if (this.#closing !== undefined) this.#end(port, 0);
+    this.#adopt(port);
+    return port;
   }
 
   /** Ends a process in the background; `close` waits for it. */
@@ -772,6 +791,7 @@ export class NativePlugin implements AsyncDisposable {
 /** A plugin inside this process. */
 class LocalPort implements PluginPort {
   readonly isolation = "none";
+  readonly death = undefined;
   readonly registration: Registration;
   readonly #engine: Engine;
 

@@ -12,6 +12,7 @@ import type {
   InvokeKind,
   InvokeOutcome,
 } from "./engine.ts";
+import type { AbiError } from "./errors.ts";
 import type { CallOutcome } from "./poll_driver.ts";
 import type { Registration } from "./registration.ts";
 
@@ -47,6 +48,8 @@ export interface PortEvent {
 export interface PluginPort {
   /** What confines it. */
   readonly isolation: IsolationBackend;
+  /** Why it is gone, once it is. */
+  readonly death: AbiError | undefined;
   /** What it registered. */
   readonly registration: Registration;
   /** Runs a tool. */
