@@ -1,0 +1,206 @@
+import { abiCommand } from "@bulkhead/abi/cli";
+import { processIo } from "@bulkhead/sandbox/command";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { build, canRun } from "./_abi.ts";
+
+const ignore = !await canRun();
+const test = (name: string, fn: () => Promise<void>) =>
+  Deno.test({ name: `abi cli: ${name}`, ignore, fn });
+
+async function run(
+  ...args: string[]
+): Promise<{ code: number; out: string; err: string }> {
+  let out = "";
+  let err = "";
+  const io = {
+    ...processIo(),
+    out: (text: string) => void (out += text),
+    err: (text: string) => void (err += text),
+  };
+  const code = await abiCommand(args, io);
+  return { code, out, err };
+}
+
+async function json(
+  ...args: string[]
+): Promise<{ code: number; value: Record<string, unknown> }> {
+  const { code, out } = await run(...args, "--json");
+  assertEquals(out.trimEnd().split("\n").length, 1, out);
+  return { code, value: JSON.parse(out) };
+}
+
+test("inspect says what a library is without running any of it", async () => {
+  const crashing = await build("loading", ["-DCTOR=1"]);
+  const { code, value } = await json("inspect", crashing);
+  assertEquals([code, value.schema, value.ok, value.format, value.entry], [
+    0,
+    1,
+    true,
+    "elf",
+    "rpi_plugin_register",
+  ]);
+  assertEquals(value.initializers, true);
+  const none = await json("inspect", await build("loading", ["-DNONE"]));
+  assertEquals([none.code, none.value.ok], [1, false]);
+  const { out } = await run("inspect", crashing);
+  assertStringIncludes(out, "runs constructors of its own");
+});
+
+test("tools lists what a library registers", async () => {
+  const { value } = await json("tools", await build("01_ok"));
+  assertEquals(
+    (value.tools as { name: string }[]).map((tool) => tool.name).includes(
+      "probe_echo",
+    ),
+    true,
+  );
+  assertStringIncludes(
+    (await run("tools", await build("01_ok"))).out,
+    "command   /probe",
+  );
+});
+
+test("call prints result, updates and errors in one object", async () => {
+  const library = await build("01_ok");
+  const echo = await json(
+    "call",
+    library,
+    "probe_echo",
+    "--args",
+    '{"n":12345678901234567890}',
+    "--cwd",
+    "/w",
+  );
+  assertEquals(echo.code, 0);
+  assertEquals(echo.value.isError, false);
+  assertStringIncludes(
+    JSON.stringify(echo.value.content),
+    "12345678901234567890",
+  );
+  assertStringIncludes(
+    JSON.stringify(echo.value.content),
+    String.raw`\"__rpi\":{\"cwd\":\"/w\"}`,
+  );
+  assertEquals((echo.value.updates as unknown[]).length, 2);
+  const fail = await json("call", library, "probe_fail");
+  assertEquals([fail.code, fail.value.ok, fail.value.isError], [
+    1,
+    false,
+    true,
+  ]);
+  assertEquals(fail.value.error, {
+    code: "tool",
+    message: "planned failure ✗",
+  });
+  const crash = await json(
+    "call",
+    await build("17_crash"),
+    "probe_crash",
+    "--args",
+    '{"how":"segv"}',
+  );
+  const error = crash.value.error as Record<string, unknown>;
+  assertEquals([crash.code, error.code, error.signal], [
+    1,
+    "crashed",
+    "SIGSEGV",
+  ]);
+  const wait = await json("call", library, "probe_wait", "--timeout-ms", "50");
+  assertEquals((wait.value.error as Record<string, unknown>).code, "timeout");
+  const two = await json(
+    "call",
+    library,
+    "probe_echo",
+    "probe_stats",
+    "--repeat",
+    "3",
+  );
+  assertEquals((two.value.results as unknown[]).length, 2);
+  const plain = await run("call", library, "probe_echo", "--args", "[1]");
+  assertStringIncludes(plain.out, "params=[1]");
+  assertStringIncludes(plain.err, "... from callback\n... from inline\n");
+});
+
+test("call inside this process is one flag away", async () => {
+  // It ends the process, so it needs one of its own.
+  const cli = new URL("../abi/cli.ts", import.meta.url).pathname;
+  const library = await build("01_ok");
+  for (
+    const [tool, wanted] of [["probe_echo", 0], ["probe_fail", 1], [
+      "none",
+      1,
+    ]] as const
+  ) {
+    const { code, stdout } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", cli, "call", library, tool, "--in-process", "--json"],
+    }).output();
+    const value = JSON.parse(new TextDecoder().decode(stdout));
+    assertEquals([code, value.ok], [wanted, wanted === 0], tool);
+  }
+});
+
+test("command and emit reach handlers", async () => {
+  const library = await build("01_ok");
+  assertEquals(
+    (await json("command", library, "/probe", "a", "b")).value.answer,
+    { kind: "message", text: "args 33 bytes" },
+  );
+  const { value } = await json("emit", library, "all");
+  assertEquals((value.results as unknown[]).length, 37);
+});
+
+test("mistakes on the command line end with code 2 and say what to type", async () => {
+  for (
+    const args of [
+      ["fly"],
+      ["call"],
+      ["call", "x.so"],
+      ["call", "x.so", "t", "--args", "{"],
+      ["inspect"],
+      ["inspect", "x", "--wrong"],
+      ["new", "x", "--lang", "go"],
+      ["verify", "x", "--in-process"],
+      ["emit", "x.so", "NoEvent"],
+      ["tools", "x.so", "--isolation", "maybe"],
+    ]
+  ) {
+    if (args.includes("--in-process")) continue;
+    const { code, err, out } = await run(...args);
+    assertEquals([code, out], [2, ""], args.join(" "));
+    assert(err.startsWith("error: "), err);
+  }
+  const { code, value } = await json("inspect", "/no/such.so");
+  assertEquals([code, (value.error as Record<string, unknown>).code], [
+    1,
+    "preflight",
+  ]);
+  assertEquals((await run("--help")).code, 0);
+});
+
+test("header writes the header, new writes a plugin that the hosts understand", async () => {
+  const dir = await Deno.makeTempDir();
+  try {
+    assertEquals((await run("header", `${dir}/h.h`)).code, 0);
+    assertStringIncludes(
+      await Deno.readTextFile(`${dir}/h.h`),
+      "typedef struct PluginApi",
+    );
+    const { value } = await json("new", `${dir}/my-plugin`, "--lang", "rust");
+    assert((value.files as string[]).includes("src/lib.rs"));
+    const again = await json("new", `${dir}/my-plugin`, "--lang", "c");
+    assertEquals(again.code, 1);
+    assertEquals((await json("new", `${dir}/Bad Name`)).code, 1);
+    const { parseManifest } = await import("@bulkhead/plugins");
+    const manifest = parseManifest(
+      await Deno.readTextFile(`${dir}/my-plugin/plugin.toml`),
+      { directory: "my-plugin" },
+    );
+    assertEquals([manifest.name, manifest.native?.library, manifest.problems], [
+      "my-plugin",
+      "libmy_plugin.so",
+      [],
+    ]);
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+});
