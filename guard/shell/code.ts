@@ -9,6 +9,8 @@ import { isKnown } from "../holes.ts";
 import { type Call, writes } from "./call.ts";
 import { type Lexicon, type Token, tokenize } from "./tokens.ts";
 import type { EffectMode } from "../effect.ts";
+import { CodeValues, type Valued } from "./code_values.ts";
+import { readVariable } from "./parameters.ts";
 
 const LABEL = {
   rule: "interpreter",
@@ -32,8 +34,6 @@ const RUNS =
 /** Methods of a path object that write it. */
 const PATH_METHODS =
   /^(?:write_text|write_bytes|touch|mkdir|unlink|rmdir|chmod|symlink_to|hardlink_to|rename|replace|open|write|rmtree|delete|mkpath|binwrite)$/;
-/** Words that make a path object of a literal. */
-const PATH_MAKERS = /^(?:Path|PosixPath|PurePath|Pathname|File|open|Dir)$/;
 /** Names that are only dangerous on a file module. */
 const NEEDS_MODULE =
   /^(?:remove|copy|move|replace|rename|delete|link|run|call|exec|touch|mkdir|rm|cp|mv|install|del|sh|truncate|spawn)$/;
@@ -62,8 +62,7 @@ class Scanner {
   readonly #call: Call;
   readonly #tokens: readonly Token[];
   readonly #language: Lexicon;
-  readonly #argv: readonly string[];
-  readonly #known = new Map<string, string>();
+  readonly #values: CodeValues;
   #cwd: string | undefined;
 
   constructor(
@@ -75,27 +74,33 @@ class Scanner {
     this.#call = call;
     this.#tokens = tokens;
     this.#language = language;
-    this.#argv = argv;
+    const { context, state } = call;
+    this.#values = new CodeValues(tokens, language, {
+      argv,
+      home: context.home,
+      variable: (name) => readVariable(name, state, context)?.[0],
+    });
   }
 
   scan(): void {
     for (let i = 0; i < this.#tokens.length; i++) {
       const token = this.#tokens[i];
-      if (token?.kind !== "name") continue;
-      this.#assignment(i, token.value);
-      this.#callAt(i, token.value);
+      if (token?.kind === "name") {
+        this.#values.assign(i);
+        this.#callAt(i, token.value);
+      }
+      if (token?.kind === "name" || token?.value === "(") this.#pathAt(i);
     }
   }
 
-  /** `name = "literal"`. */
-  #assignment(i: number, name: string): void {
-    if (
-      !this.#isMark(i + 1, "=") || this.#isMark(i + 2, "=") ||
-      this.#isMark(i + 2, ">")
-    ) return;
-    const value = this.#value(i + 2);
-    if (value === undefined) this.#known.delete(name);
-    else this.#known.set(name, value.text);
+  /** `Path("x").write_text(…)`, `(base / "x").touch()`, `p.unlink()`. */
+  #pathAt(i: number): void {
+    if (this.#isMark(i - 1, ".")) return;
+    const value = this.#values.value(i);
+    if (value?.isPath !== true || !this.#isMark(value.end, ".")) return;
+    const method = this.#tokens[value.end + 1]?.value ?? "";
+    if (!PATH_METHODS.test(method)) return;
+    this.#pathMethod(method, value.end + 1, value.text);
   }
 
   #callAt(i: number, name: string): void {
@@ -106,11 +111,8 @@ class Scanner {
       (this.#tokens[i + 1]?.kind === "text" || name === "open");
     if (!bracket && !bare && name !== "`") return;
     const start = bracket ? i + 2 : i + 1;
-    if (this.#isMark(i - 1, ".") || this.#isMark(i - 1, ":")) {
-      if (this.#onPath(i, name)) return;
-    }
     if (!this.#trusted(i, name)) return;
-    const first = this.#value(start);
+    const first = this.#values.value(start) ?? this.#named(start, "file");
     if (
       name === "open" || name === "fopen" || name === "openSync" ||
       name === "createFile" || name === "file"
@@ -120,6 +122,18 @@ class Scanner {
     if (name === "chdir" || name === "setwd") {
       if (first !== undefined) this.#cwd = first.text;
       return;
+    }
+    if ((name === "exec" || name === "eval") && this.#runsCode(i)) {
+      if (first !== undefined && !this.#isMark(i - 1, ".")) {
+        this.#call.context.nested(() => {
+          scanCode(this.#call, first.text, this.#language);
+          return {};
+        });
+      }
+      return;
+    }
+    if (name === "execute" && this.#follows(i, /^os$/)) {
+      return this.#runs(start, first);
     }
     if (RUNS.test(name)) return this.#runs(start, first);
     if (first === undefined) {
@@ -158,46 +172,18 @@ class Scanner {
     }
   }
 
-  /** `Path("x").write_text(…)`, `open("x").write`, `Pathname.new("x").delete`. */
-  #onPath(i: number, name: string): boolean {
-    if (!PATH_METHODS.test(name)) return false;
-    let j = i - 2;
-    if (!this.#isMark(j, ")")) {
-      const owner = this.#tokens[j];
-      const known = owner?.kind === "name"
-        ? this.#known.get(`path:${owner.value}`)
-        : undefined;
-      if (known === undefined) return false;
-      return this.#pathMethod(name, i, known);
-    }
-    let depth = 0;
-    for (; j >= 0; j--) {
-      if (this.#isMark(j, ")")) depth++;
-      else if (this.#isMark(j, "(") && --depth === 0) break;
-    }
-    const maker = this.#tokens[j - 1];
-    if (maker?.kind !== "name") return false;
-    const isMaker = PATH_MAKERS.test(maker.value) ||
-      (maker.value === "new" &&
-        this.#follows(j - 1, /^(?:Pathname|File|Dir)$/));
-    // `(Path("/srv") / "x").touch()`
-    const value = isMaker ? this.#value(j + 1) : undefined;
-    return value !== undefined && maker.value !== "open" &&
-      this.#pathMethod(name, i, value.text);
-  }
-
-  #pathMethod(name: string, i: number, path: string): boolean {
+  #pathMethod(name: string, i: number, path: string): void {
     if (name === "open" || name === "write") {
-      const mode = this.#value(i + 2)?.text;
+      const mode = this.#values.value(i + 2)?.text;
       if (name === "open" && (mode === undefined || !/[wax+]/.test(mode))) {
-        return true;
+        return;
       }
     }
     if (
       (name === "rename" || name === "replace") &&
-      this.#value(i + 2) !== undefined
+      this.#values.value(i + 2) !== undefined
     ) {
-      this.#write(this.#value(i + 2)?.text ?? "", "content");
+      this.#write(this.#values.value(i + 2)?.text ?? "", "content");
     }
     this.#write(
       path,
@@ -205,7 +191,6 @@ class Scanner {
         ? "tree"
         : "content",
     );
-    return true;
   }
 
   #open(
@@ -223,8 +208,8 @@ class Scanner {
           token?.kind === "mark" && (token.value === ";" || token.value === ")")
         ) break;
         if (token?.kind === "text") literals.push(token.value);
-        else if (token?.kind === "name" && this.#known.has(token.value)) {
-          literals.push(this.#known.get(token.value) ?? "");
+        else if (token?.kind === "name" && this.#values.knows(token.value)) {
+          literals.push(this.#values.value(j)?.text ?? "");
         }
       }
       const [mode = "", path] = literals;
@@ -278,7 +263,7 @@ class Scanner {
         else if (
           token.kind === "name" &&
           !/^(?:shell|True|true|check|cwd)$/.test(token.value) &&
-          !this.#known.has(token.value)
+          !this.#values.knows(token.value)
         ) {
           if (depth === 0) break;
         }
@@ -288,17 +273,18 @@ class Scanner {
       } else this.#shell(first.text);
       return;
     }
-    if (this.#isMark(start, "[")) {
+    if (this.#isMark(start, "[") || this.#isMark(start, "(")) {
+      const close = this.#isMark(start, "[") ? "]" : ")";
       const argv: string[] = [];
       for (
         let j = start + 1;
-        j < this.#tokens.length && !this.#isMark(j, "]");
+        j < this.#tokens.length && !this.#isMark(j, close);
         j++
       ) {
         const token = this.#tokens[j];
         if (token?.kind === "text") argv.push(token.value);
         else if (token?.kind === "name") {
-          argv.push(this.#known.get(token.value) ?? "\uE000");
+          argv.push(this.#values.value(j)?.text ?? "\uE000");
         }
       }
       if (argv.length > 0) this.#argvOf(argv);
@@ -347,9 +333,7 @@ class Scanner {
       );
     }
     if (name === "exec") {
-      return !this.#isMark(i - 1, ".")
-        ? this.#language !== "python"
-        : this.#follows(i, MODULES);
+      return !this.#isMark(i - 1, ".") || this.#follows(i, MODULES);
     }
     if (!NEEDS_MODULE.test(name)) return true;
     if (this.#isMark(i - 1, ".") || this.#isMark(i - 1, ":")) {
@@ -366,12 +350,20 @@ class Scanner {
       );
   }
 
+  /** `exec` and `eval` of code rather than of a command line. */
+  #runsCode(i: number): boolean {
+    return this.#tokens[i]?.value === "eval" || this.#language === "python";
+  }
+
   /** The word before the dot is one of some. */
   #follows(i: number, owner: RegExp): boolean {
     let j = i - 1;
     while (this.#isMark(j, ".") || this.#isMark(j, ":")) j--;
     const token = this.#tokens[j];
-    if (token?.kind === "name") return owner.test(token.value);
+    if (token?.kind === "name") {
+      return owner.test(token.value) ||
+        owner.test(this.#values.modules.get(token.value) ?? "-");
+    }
     // require("fs").x and require("node:fs/promises").x
     if (this.#isMark(j, ")")) {
       const inner = this.#tokens[j - 1];
@@ -381,108 +373,6 @@ class Scanner {
         );
     }
     return false;
-  }
-
-  /** The literal value of an expression: strings, known names, `+`, `/`, `join`. */
-  #value(i: number): { text: string; end: number } | undefined {
-    const token = this.#tokens[i];
-    if (token === undefined) return undefined;
-    let text: string | undefined;
-    let end = i + 1;
-    if (token.kind === "text") text = token.open ? undefined : token.value;
-    else if (token.kind === "name") {
-      if (/^(?:my|const|let|var|await|new|local|our)$/.test(token.value)) {
-        return this.#value(i + 1);
-      }
-      const joined = this.#joined(i);
-      if (joined !== undefined) ({ text, end } = joined);
-      else if (this.#isArgv(i)) ({ text, end } = this.#argvValue(i));
-      else {
-        text = this.#known.get(token.value);
-        if (
-          text !== undefined &&
-          (this.#isMark(end, "(") ||
-            this.#isMark(end, ".") && this.#language !== "perl" &&
-              this.#language !== "php")
-        ) return undefined;
-      }
-    } else if (token.value === "(") {
-      const inner = this.#value(i + 1);
-      if (inner === undefined || !this.#isMark(inner.end, ")")) {
-        return undefined;
-      }
-      text = inner.text;
-      end = inner.end + 1;
-    }
-    if (text === undefined) return undefined;
-    const operator = this.#tokens[end];
-    const joins = operator?.kind === "mark" &&
-      (operator.value === "+" || operator.value === "/" ||
-        (operator.value === "." &&
-          (this.#language === "perl" || this.#language === "php")));
-    if (joins) {
-      const next = this.#value(end + 1);
-      if (next === undefined) return undefined;
-      return {
-        text: operator.value === "/"
-          ? joinPath(text, next.text)
-          : text + next.text,
-        end: next.end,
-      };
-    }
-    return { text, end };
-  }
-
-  /** `os.path.join("a", "b")`, `path.join(…)`, `Path("a")`, `File.join(…)`, `Pathname.new("a")`. */
-  #joined(i: number): { text: string; end: number } | undefined {
-    let j = i;
-    const names: string[] = [];
-    while (this.#tokens[j]?.kind === "name") {
-      names.push(this.#tokens[j]?.value ?? "");
-      if (!this.#isMark(j + 1, ".")) break;
-      j += 2;
-    }
-    const last = names.at(-1) ?? "";
-    const isJoin = /^(?:join|resolve)$/.test(last) && names.length > 1 ||
-      /^(?:Path|PosixPath|expanduser|URL)$/.test(last) ||
-      (last === "new" && /^(?:Pathname)$/.test(names[0] ?? ""));
-    if (!isJoin || !this.#isMark(j + 1, "(")) return undefined;
-    const parts: string[] = [];
-    for (let k = j + 2; k < this.#tokens.length;) {
-      if (this.#isMark(k, ")")) {
-        let text = parts.reduce(
-          (base, next) => joinPath(base, next),
-          parts.shift() ?? ".",
-        );
-        if (last === "expanduser") {
-          const home = this.#call.context.home;
-          text = home === undefined ? text : text.replace(/^~(?=\/|$)/, home);
-        }
-        return { text, end: k + 1 };
-      }
-      const value = this.#value(k);
-      if (value === undefined) return undefined;
-      parts.push(value.text);
-      k = this.#isMark(value.end, ",") ? value.end + 1 : value.end;
-    }
-    return undefined;
-  }
-
-  #isArgv(i: number): boolean {
-    const name = this.#tokens[i]?.value;
-    if (name === "sys" || name === "process") {
-      return this.#isMark(i + 1, ".") &&
-        this.#tokens[i + 2]?.value === "argv" && this.#isMark(i + 3, "[");
-    }
-    return (name === "ARGV" || name === "$ARGV") && this.#isMark(i + 1, "[");
-  }
-
-  #argvValue(i: number): { text: string | undefined; end: number } {
-    const plain = this.#tokens[i]?.value.includes("ARGV") ?? false;
-    const at = i + (plain ? 2 : 4);
-    const index = Number(this.#tokens[at]?.value);
-    const base = plain ? 0 : 1;
-    return { text: this.#argv[index - base], end: at + 2 };
   }
 
   /** The literal value of the n-th argument of a call. */
@@ -497,10 +387,16 @@ class Scanner {
         if (depth-- === 0) return undefined;
       } else if (token.value === ";" && depth === 0) return undefined;
       else if (token.value === "," && depth === 0 && ++count === n) {
-        return this.#value(j + 1)?.text;
+        return this.#values.value(j + 1)?.text;
       }
     }
     return undefined;
+  }
+
+  #named(start: number, name: string): Valued | undefined {
+    return this.#tokens[start]?.value === name && this.#isMark(start + 1, "=")
+      ? this.#values.value(start + 2)
+      : undefined;
   }
 
   #namedArgument(start: number, name: string): string | undefined {
@@ -510,7 +406,7 @@ class Scanner {
         this.#tokens[j]?.value === name &&
         (this.#isMark(j + 1, "=") || this.#isMark(j + 1, ":"))
       ) {
-        return this.#value(j + 2)?.text;
+        return this.#values.value(j + 2)?.text;
       }
     }
     return undefined;
@@ -534,7 +430,6 @@ class Scanner {
   }
 
   #isMark(i: number, value: string): boolean {
-    const token = this.#tokens[i];
-    return token?.kind === "mark" && token.value === value;
+    return this.#values.isMark(i, value);
   }
 }

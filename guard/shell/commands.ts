@@ -639,6 +639,7 @@ export const COMMANDS: Readonly<Record<string, VerbSpec>> = {
     subs: {
       release: { writes: "-D -O --dir --output", takes: "-p -R --pattern" },
       run: { writes: "-D --dir", takes: "-n -R" },
+      repo: { subs: { clone: { operands: "second" } } },
       gist: READS,
     },
   },

@@ -222,7 +222,9 @@ const tar: CallReader = (call) => {
     if (name === "--checkpoint-action" && value?.startsWith("exec=")) {
       call.context.run.text(value.slice(5), call.state.fork(), {});
     }
-    if (name === "--index-file" && value !== undefined) writes(call, value);
+    if (/^--(?:index-file|one-top-level)$/.test(name) && value !== undefined) {
+      writes(call, value);
+    }
   }
   const archive = optionValue(read, "-f", "--file");
   const directories = read.options.filter(([name]) =>
@@ -534,6 +536,11 @@ const mount: CallReader = (call) => {
   });
   const target = optionValue(read, "--target") ?? read.operands.at(-1);
   if (target !== undefined) writes(call, target);
+  // Writes below the mount land in what is mounted.
+  const binds =
+    hasOption(read, "-B", "-R", "-M", "--bind", "--rbind", "--move") ||
+    /(?:^|,)r?bind(?:,|$)/.test(optionValue(read, "-o", "--options") ?? "");
+  if (binds && read.operands.length > 1) writes(call, read.operands[0] ?? "");
   return UNKNOWN_STREAM;
 };
 

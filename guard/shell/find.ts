@@ -6,7 +6,14 @@
 import { ANY, SUB } from "../holes.ts";
 import { type CallReader, writes } from "./call.ts";
 import { optionValue, readOptions } from "./options.ts";
-import { linesOf, UNKNOWN_STREAM, type Values } from "./state.ts";
+import {
+  EMPTY_STREAM,
+  joinStreams,
+  linesOf,
+  type Stream,
+  UNKNOWN_STREAM,
+  type Values,
+} from "./state.ts";
 
 const WRITING_ACTIONS = new Set(["-fprint", "-fprint0", "-fls", "-fprintf"]);
 
@@ -138,29 +145,35 @@ const xargs: CallReader = (call) => {
       word !== ""
     );
   if (replaces !== undefined) {
-    for (const value of (words ?? [ANY]).slice(0, 40)) {
+    return all((words ?? [ANY]).slice(0, 40), (value) => {
       const argv = command.map((arg) => arg.replaceAll(replaces, () => value));
-      call.context.nested(() =>
+      return call.context.nested(() =>
         call.context.run.argv(argv, call.state.fork(), {})
       );
-    }
-    return UNKNOWN_STREAM;
+    });
   }
   const extra = words === undefined ? [ANY] : words.slice(0, 200);
   // One by one, so that `xargs cp -t dir` and `xargs mv x` read the same.
   if (input.text !== undefined) {
-    call.context.nested(() =>
+    return call.context.nested(() =>
       call.context.run.argv([...command, ...extra], call.state.fork(), {})
     );
-  } else {
-    for (const value of extra.slice(0, 40)) {
+  }
+  return all(
+    extra.slice(0, 40),
+    (value) =>
       call.context.nested(() =>
         call.context.run.argv([...command, value], call.state.fork(), {})
-      );
-    }
-  }
-  return UNKNOWN_STREAM;
+      ),
+  );
 };
+
+/** Runs a command for each of some values; gives what any of them may print. */
+function all(values: Values, run: (value: string) => Stream): Stream {
+  let output: Stream = EMPTY_STREAM;
+  for (const value of values) output = joinStreams(output, run(value));
+  return output;
+}
 
 /** The programs by name. */
 export const FIND: Readonly<Record<string, CallReader>> = {

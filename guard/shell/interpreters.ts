@@ -161,7 +161,9 @@ function interpreter(
 ): CallReader {
   const names = codeOptions.split(" ");
   return (call) => {
-    const read = readOptions(call.args, {
+    // `node -pe code` is print and evaluate, not the code "e".
+    const given = call.args.map((arg) => arg === "-pe" ? "-e" : arg);
+    const read = readOptions(given, {
       takes: `${codeOptions} ${takes}`,
       stopsAtOperand: true,
     });
@@ -271,7 +273,7 @@ const ruby: CallReader = (call) => {
 
 const node = interpreter(
   "javascript",
-  "-e --eval -p --print -pe",
+  "-e --eval -p --print",
   "-r --require --import --loader -C --conditions --env-file",
 );
 

@@ -423,14 +423,25 @@ function loop(
     inner.ended = false;
     output = round === 0 ? anyOf([EMPTY_STREAM, printed], false) : output;
     const changed = inner.changedFrom(before);
-    const moved = JSON.stringify(inner.cwd) !== JSON.stringify(state.cwd);
-    if (round === 2) {
-      for (const name of changed) inner.set(name, [[ANY]]);
-      if (moved) inner.cwd = [ANY];
+    const last = round === 2;
+    if (last) {
+      for (const name of changed) {
+        if (state.get(name)?.length === 1) inner.set(name, [[ANY]]);
+      }
+      if (inner.cwd !== state.cwd) inner.cwd = [ANY];
     }
+    const values = changed.map((name) => state.get(name));
+    const { cwd } = state;
     state.merge([inner], true);
-    if (changed.length === 0 && !moved) break;
-    if (round === 2) body(state.fork());
+    const grew = changed.some((name, i) =>
+      JSON.stringify(values[i]) !== JSON.stringify(state.get(name))
+    ) || JSON.stringify(cwd) !== JSON.stringify(state.cwd);
+    if (!grew) {
+      break;
+    }
+    if (last) {
+      body(state.fork());
+    }
   }
   return output;
 }

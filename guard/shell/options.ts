@@ -90,7 +90,9 @@ export function readOptions(
         : long.find((option) => option.startsWith(written)) ?? written;
       if (equals !== -1) options.push([name, arg.slice(equals + 1)]);
       else if (takes.has(name)) options.push([name, args[++i]]);
-      else options.push([name, undefined]);
+      else if (takes.has("-o") && /^-o[./~]/.test(arg)) {
+        options.push(["-o", arg.slice(2)]);
+      } else options.push([name, undefined]);
       continue;
     }
     for (let j = 1; j < arg.length; j++) {

@@ -38,7 +38,7 @@ const nodePackages: CallReader = (call) => {
   const verb = `${call.name} ${sub}`;
   if (
     /^(?:install|add|ci|i|in|ins|inst|isntall|install-test|it|cit|clean-install|install-clean|install-ci-test)$/
-      .test(sub)
+      .test(sub) || (call.name === "bun" && sub === "a")
   ) {
     if (
       !hasOption(

@@ -49,7 +49,8 @@ export const readSed: CallReader = (call) => {
   if (inPlace) {
     for (const path of operands) writes(call, path, "content", IN_PLACE);
   }
-  for (const script of scripts) readScript(call, script);
+  // Scripts are joined by newlines: text of `a\` goes on in the next one.
+  readScript(call, scripts.join("\n"));
   return undefined;
 };
 
@@ -72,13 +73,15 @@ function readScript(call: Call, script: string): void {
       i = end;
     } else if (command === "s") {
       const delimiter = script[i] ?? "";
-      i = skipDelimited(
-        script,
-        skipDelimited(script, i + 1, delimiter),
-        delimiter,
-      );
+      const middle = skipDelimited(script, i + 1, delimiter);
+      i = skipDelimited(script, middle, delimiter);
+      const replacement = script.slice(middle, i - 1).replace(/\\(.)/g, "$1");
       const flags = /^[gpiImMe\d]*/.exec(script.slice(i))?.[0] ?? "";
       i += flags.length;
+      // The result is run; what the replacement says is all that can be read.
+      if (flags.includes("e")) {
+        call.context.run.text(replacement, call.state.fork(), UNKNOWN_STREAM);
+      }
       if (script[i] === "w") {
         const end = lineEnd(script, i);
         writeFile(call, script.slice(i + 1, end));

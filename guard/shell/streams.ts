@@ -4,6 +4,7 @@
  * @module
  */
 import { ANY, isKnown, SEG, SUB } from "../holes.ts";
+import { unescapeText } from "./builtins.ts";
 import type { Call } from "./call.ts";
 import { hasOption, readOptions } from "./options.ts";
 import { linesOf, type Stream, UNKNOWN_STREAM } from "./state.ts";
@@ -129,13 +130,7 @@ export function outputOf(call: Call): Stream | undefined {
     }
     return name === "base64" && !decodes ? ONE_WORD : undefined;
   }
-  if (name === "tr" && stdin.text !== undefined && args[0] === "-d") {
-    const set = args[1] ?? "";
-    const gone = new Set(
-      set.replace(/\\n/g, "\n").replace(/\\r/g, "\r").replace(/\\t/g, "\t"),
-    );
-    return { text: [...stdin.text].filter((char) => !gone.has(char)).join("") };
-  }
+  if (name === "tr") return translated(args, stdin);
   if (name === "rev" && stdin.text !== undefined) {
     return {
       text: stdin.text.split("\n").map((line) => [...line].reverse().join(""))
@@ -166,4 +161,42 @@ function directoryOf(path: string): string {
 function basenameOf(path: string): string {
   const last = path.replace(/\/+$/, "").split("/").at(-1) ?? "";
   return last.includes(ANY) || last.includes(SUB) ? SEG : last;
+}
+
+/** `tr`: exact for known text and plain sets, otherwise whether the result may hold a slash. */
+function translated(
+  args: readonly string[],
+  stdin: Stream,
+): Stream | undefined {
+  const sets = args.filter((arg) => !/^-[a-zA-Z]+$/.test(arg)).map(
+    unescapeText,
+  );
+  const [from = "", to = ""] = sets;
+  const deletes = args.some((arg) => /^-[cCst]*d/.test(arg));
+  if (
+    stdin.text !== undefined && isKnown(stdin.text) && deletes &&
+    !args.some((arg) => /^-\w*[cC]/.test(arg))
+  ) {
+    const gone = new Set(from);
+    return { text: [...stdin.text].filter((char) => !gone.has(char)).join("") };
+  }
+  const plain = !/[-[\\]/.test(from + to.slice(0, -1)) &&
+    !args.some((arg) => /^-/.test(arg));
+  if (stdin.text !== undefined && plain && to !== "") {
+    const text = [...stdin.text].map((char) => {
+      const at = from.indexOf(char);
+      return at === -1 ? char : to[Math.min(at, to.length - 1)] ?? char;
+    }).join("");
+    return isKnown(text) ? { text } : tamed(text, from, to);
+  }
+  const lines = linesOf(stdin);
+  return lines === undefined ? undefined : tamed(lines.join(""), from, to);
+}
+
+/** Unknown parts keep their nature unless the sets bring in a slash or dots. */
+function tamed(text: string, from: string, to: string): Stream | undefined {
+  if (text.includes(ANY) || /[/.]/.test(to)) return undefined;
+  return from.includes("/")
+    ? { items: [SEG] }
+    : { items: [text.includes(SUB) ? SUB : SEG] };
 }

@@ -63,6 +63,7 @@ export function tokenize(source: string, language: Lexicon): Token[] {
         ? quoteLike(source, i, tokens)
         : undefined;
       if (quoted !== undefined) {
+        if (quoted.runs) tokens.push({ kind: "name", value: "`" });
         tokens.push(quoted.token);
         i = quoted.end;
         continue;
@@ -167,7 +168,7 @@ function quoteLike(
   source: string,
   at: number,
   tokens: Token[],
-): { token: Token; end: number } | undefined {
+): { token: Token; end: number; runs: boolean } | undefined {
   const match = /^(?:(q[qxwr]?|m|s|tr|y)\s*|%[qQwWxr]?)([^\w\s,;)=])/.exec(
     source.slice(at, at + 12),
   );
@@ -191,5 +192,6 @@ function quoteLike(
   return {
     token: { kind: "text", value: source.slice(at + whole.length, i) },
     end: i + 1,
+    runs: kind === "qx" || whole.startsWith("%x"),
   };
 }

@@ -212,7 +212,7 @@ export const WRAPPERS: Readonly<Record<string, WrapperSpec>> = {
     takes: "-w -e -i -d --watch --ext --ignore --delay",
     skip: 99,
   },
-  screen: { takes: "-S -c -e -h -s -t -T -p" },
+  screen: { takes: "-S -c -e -h -s -t -T -p -Logfile" },
   tmux: {
     sub:
       "new-session new new-window neww split-window splitw run-shell run respawn-pane send",

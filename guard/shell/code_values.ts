@@ -1,0 +1,368 @@
+/**
+ * The literal values of expressions in scripting code: strings, names they were given to,
+ * concatenations, joined paths, path objects, and what comes from arguments and environment.
+ *
+ * @module
+ */
+import { joinPath } from "@bulkhead/sandbox/paths";
+import type { Lexicon, Token } from "./tokens.ts";
+
+/** A value and the token after it. */
+export interface Valued {
+  /** The text. */
+  text: string;
+  /** Index of the first token behind the expression. */
+  end: number;
+  /** The expression is a path object, whose methods write. */
+  isPath?: boolean;
+}
+
+/** What is known around the code. */
+export interface CodeSurroundings {
+  /** What it sees as its arguments. */
+  argv: readonly string[];
+  /** The home directory, when known. */
+  home: string | undefined;
+  /** A variable's value, when known. */
+  variable(name: string): string | undefined;
+}
+
+/** Deepest nesting of an expression that is read. */
+const MAX_NESTING = 10;
+
+/** Words that make a path object. */
+const MAKERS = /^(?:Path|PosixPath|PurePath|Pathname)$/;
+
+/** Reads values off a list of tokens. */
+export class CodeValues {
+  /** What modules were renamed to. */
+  readonly modules: Map<string, string> = new Map();
+  readonly #tokens: readonly Token[];
+  readonly #language: Lexicon;
+  readonly #around: CodeSurroundings;
+  readonly #known = new Map<string, Valued>();
+  #nesting = 0;
+
+  /**
+   * Starts with nothing known.
+   *
+   * @param tokens The code.
+   * @param language Its language.
+   * @param around What is known around it.
+   */
+  constructor(
+    tokens: readonly Token[],
+    language: Lexicon,
+    around: CodeSurroundings,
+  ) {
+    this.#tokens = tokens;
+    this.#language = language;
+    this.#around = around;
+  }
+
+  /**
+   * Whether a token is some punctuation.
+   *
+   * @param i The token's index.
+   * @param value The character.
+   * @returns `true` when it is.
+   */
+  isMark(i: number, value: string): boolean {
+    const token = this.#tokens[i];
+    return token?.kind === "mark" && token.value === value;
+  }
+
+  /**
+   * Whether anything is known of a name.
+   *
+   * @param name The name.
+   * @returns `true` when it was given a literal.
+   */
+  knows(name: string): boolean {
+    return this.#known.has(name);
+  }
+
+  /**
+   * Carries out `name = value` and the renaming of modules.
+   *
+   * @param i Index of the name.
+   */
+  assign(i: number): void {
+    const name = this.#tokens[i]?.value ?? "";
+    // import x as y
+    if (name === "as" && this.#tokens[i + 1]?.kind === "name") {
+      const module = this.#tokens[i - 1]?.value ?? "";
+      this.modules.set(this.#tokens[i + 1]?.value ?? "", module);
+      return;
+    }
+    // import * as fs from "fs"; import fs from "node:fs"
+    if (
+      name === "from" && this.#language === "javascript" &&
+      this.#tokens[i + 1]?.kind === "text"
+    ) {
+      const local = this.#tokens[i - 1];
+      if (local?.kind === "name") {
+        this.modules.set(local.value, moduleName(this.#tokens[i + 1]?.value));
+      }
+      return;
+    }
+    if (
+      !this.isMark(i + 1, "=") || this.isMark(i + 2, "=") ||
+      this.isMark(i + 2, ">")
+    ) return;
+    const required = this.#tokens[i + 2]?.value === "require" ||
+      this.#tokens[i + 2]?.value === "__import__";
+    if (required && this.#tokens[i + 4]?.kind === "text") {
+      this.modules.set(name, moduleName(this.#tokens[i + 4]?.value));
+      return;
+    }
+    const value = this.value(i + 2);
+    if (value === undefined) this.#known.delete(name);
+    else this.#known.set(name, value);
+  }
+
+  /**
+   * The value of an expression.
+   *
+   * @param i Index of its first token.
+   * @returns the value, or `undefined` when it is computed.
+   */
+  value(i: number): Valued | undefined {
+    if (this.#nesting >= MAX_NESTING) return undefined;
+    this.#nesting++;
+    try {
+      return this.#sum(i);
+    } finally {
+      this.#nesting--;
+    }
+  }
+
+  #sum(i: number): Valued | undefined {
+    let left = this.#single(i);
+    for (let k = 0; left !== undefined && k < 50; k++) {
+      const operator = this.#tokens[left.end];
+      const joins = operator?.kind === "mark" &&
+        (operator.value === "+" || operator.value === "/" ||
+          (operator.value === "." &&
+            (this.#language === "perl" || this.#language === "php" ||
+              this.isMark(left.end + 1, "."))));
+      if (!joins) return left;
+      const isLua = operator.value === "." && this.isMark(left.end + 1, ".");
+      const right = this.#single(left.end + (isLua ? 2 : 1));
+      if (right === undefined) return undefined;
+      left = {
+        text: operator.value === "/"
+          ? joinPath(left.text, right.text)
+          : left.text + right.text,
+        end: right.end,
+        ...left.isPath ? { isPath: true } : {},
+      };
+    }
+    return left;
+  }
+
+  #single(i: number): Valued | undefined {
+    const token = this.#tokens[i];
+    if (token === undefined) return undefined;
+    if (token.kind === "text") {
+      const text = token.open ? this.#interpolated(token.value) : token.value;
+      return text === undefined ? undefined : this.#chain({ text, end: i + 1 });
+    }
+    if (token.value === "(" && token.kind === "mark") {
+      const inner = this.value(i + 1);
+      if (inner === undefined || !this.isMark(inner.end, ")")) return undefined;
+      return this.#chain({ ...inner, end: inner.end + 1 });
+    }
+    if (token.kind !== "name") return undefined;
+    if (
+      /^(?:my|const|let|var|await|new|local|our|str|String)$/.test(token.value)
+    ) {
+      if (token.value === "str" || token.value === "String") {
+        return this.isMark(i + 1, "(") ? this.value(i + 1) : undefined;
+      }
+      return this.value(i + 1);
+    }
+    const special = this.#given(i) ?? this.#called(i);
+    if (special !== undefined) return this.#chain(special);
+    const known = this.#known.get(token.value);
+    if (known === undefined || this.isMark(i + 1, "(")) return undefined;
+    return this.#chain({ ...known, end: i + 1 });
+  }
+
+  /** Methods that keep a path object literal: `.joinpath("x")`, `.expanduser()`, `.parent`. */
+  #chain(start: Valued): Valued | undefined {
+    let value = start;
+    for (
+      let k = 0;
+      k < 20 && this.isMark(value.end, ".") && !this.isMark(value.end + 1, ".");
+      k++
+    ) {
+      if (this.#language === "perl" || this.#language === "php") return value;
+      const name = this.#tokens[value.end + 1]?.value ?? "";
+      const opens = this.isMark(value.end + 2, "(");
+      if (name === "parent" && !opens) {
+        value = {
+          ...value,
+          text: joinPath(value.text, ".."),
+          end: value.end + 2,
+        };
+      } else if (
+        /^(?:resolve|absolute|expanduser|strip|rstrip|trim|toString|to_s)$/
+          .test(name) && opens && this.isMark(value.end + 3, ")")
+      ) {
+        value = {
+          ...value,
+          text: this.#homed(value.text, name === "expanduser"),
+          end: value.end + 4,
+        };
+      } else if (
+        /^(?:joinpath|join|with_name|concat)$/.test(name) && opens &&
+        (value.isPath || name === "concat")
+      ) {
+        const next = this.value(value.end + 3);
+        if (next === undefined || !this.isMark(next.end, ")")) return undefined;
+        const text = name === "with_name"
+          ? joinPath(value.text, "../" + next.text)
+          : name === "concat"
+          ? value.text + next.text
+          : joinPath(value.text, next.text);
+        value = { ...value, text, end: next.end + 1 };
+      } else return value.isPath ? value : opens ? undefined : value;
+    }
+    return value;
+  }
+
+  #homed(text: string, expands: boolean): string {
+    return expands && this.#around.home !== undefined
+      ? text.replace(/^~(?=\/|$)/, this.#around.home)
+      : text;
+  }
+
+  /** f"{base}/x", `${base}/x`, "#{base}/x", "$base/x": when every part is known. */
+  #interpolated(text: string): string | undefined {
+    let complete = true;
+    const pattern = this.#language === "python"
+      ? /\{\{|\}\}|\{([^{}]*)\}/g
+      : this.#language === "ruby"
+      ? /#\{([^{}]*)\}/g
+      : this.#language === "perl" || this.#language === "php"
+      ? /(\$\w+)|\$\{(\w+)\}/g
+      : /\$\{([^{}]*)\}/g;
+    const result = text.replace(
+      pattern,
+      (whole, name?: string, other?: string) => {
+        if (whole === "{{" || whole === "}}") return whole.charAt(0);
+        const key = (name ?? (other === undefined ? "" : "$" + other)).trim();
+        const known = this.#known.get(key)?.text;
+        if (known === undefined) complete = false;
+        return known ?? "";
+      },
+    );
+    return complete ? result : undefined;
+  }
+
+  /** Arguments and environment: `sys.argv[1]`, `process.env.HOME`, `ENV["HOME"]`. */
+  #given(i: number): Valued | undefined {
+    const words = this.#dotted(i);
+    const name = words.join(".");
+    const end = i + words.length * 2 - 1;
+    if (
+      name === "sys.argv" || name === "process.argv" || name === "ARGV" ||
+      name === "$ARGV" || name === "Deno.args"
+    ) {
+      if (!this.isMark(end, "[")) return undefined;
+      const index = Number(this.#tokens[end + 1]?.value);
+      const base = name === "sys.argv" ? 1 : name === "process.argv" ? 1 : 0;
+      const text = this.#around.argv[index - base];
+      return text === undefined ? undefined : { text, end: end + 3 };
+    }
+    if (
+      /^(?:process\.env|os\.environ|ENV|\$ENV)$/.test(name) &&
+      /^[[{]$/.test(this.#tokens[end]?.value ?? "")
+    ) {
+      return this.#variable(this.#tokens[end + 1]?.value ?? "", end + 3);
+    }
+    const dotted = /^process\.env\.(\w+)$/.exec(name)?.[1];
+    if (dotted !== undefined) return this.#variable(dotted, end);
+    if (
+      /^(?:os\.environ\.get|os\.getenv|Deno\.env\.get|getenv|ENV\.fetch)$/.test(
+        name,
+      ) && this.isMark(end, "(")
+    ) {
+      const close = this.isMark(end + 2, ")") ? end + 3 : undefined;
+      return close === undefined
+        ? undefined
+        : this.#variable(this.#tokens[end + 1]?.value ?? "", close);
+    }
+    if (/(?:^|\.)(?:homedir|Path\.home|Dir\.home)$/.test(name)) {
+      const called = this.isMark(end, "(") ? end + 2 : end;
+      const { home } = this.#around;
+      return home === undefined
+        ? undefined
+        : { text: home, end: called, isPath: name.endsWith("Path.home") };
+    }
+    return undefined;
+  }
+
+  #variable(name: string, end: number): Valued | undefined {
+    const text = this.#around.variable(name);
+    return text === undefined ? undefined : { text, end };
+  }
+
+  /** `os.path.join("a", "b")`, `require("path").join(…)`, `Path("a")`, `Pathname.new("a")`. */
+  #called(i: number): Valued | undefined {
+    let words = this.#dotted(i);
+    let end = i + words.length * 2 - 1;
+    if (
+      words[0] === "require" && words.length === 1 && this.isMark(end, "(") &&
+      this.isMark(end + 3, ".")
+    ) {
+      words = [moduleName(this.#tokens[i + 2]?.value), ...this.#dotted(i + 5)];
+      end = i + 5 + (words.length - 1) * 2 - 1;
+    }
+    if (!this.isMark(end, "(")) return undefined;
+    const last = words.at(-1) ?? "";
+    const isPath = MAKERS.test(last) ||
+      (last === "new" && MAKERS.test(words.at(-2) ?? ""));
+    const joins = isPath ||
+      (/^(?:join|resolve)$/.test(last) && words.length > 1) ||
+      /^(?:expanduser|abspath|realpath|normpath|fspath)$/.test(last);
+    if (!joins) return undefined;
+    const parts: string[] = [];
+    for (let k = end + 1; k < this.#tokens.length;) {
+      if (this.isMark(k, ")")) {
+        const text = parts.reduce(
+          (base, next) => joinPath(base, next),
+          parts.shift() ?? ".",
+        );
+        return {
+          text: this.#homed(text, last === "expanduser"),
+          end: k + 1,
+          isPath,
+        };
+      }
+      const value = this.value(k);
+      if (value === undefined) return undefined;
+      parts.push(value.text);
+      k = this.isMark(value.end, ",") ? value.end + 1 : value.end;
+    }
+    return undefined;
+  }
+
+  /** The words of `a.b.c` from a name on. */
+  #dotted(i: number): string[] {
+    const words: string[] = [];
+    for (let j = i; this.#tokens[j]?.kind === "name"; j += 2) {
+      words.push(this.#tokens[j]?.value ?? "");
+      if (!this.isMark(j + 1, ".") || words.length > 6) break;
+    }
+    return words;
+  }
+}
+
+function moduleName(text: string | undefined): string {
+  return (text ?? "").replace(/^node:/, "").split("/").at(0)?.replace(
+    "fs-extra",
+    "fs",
+  ) ?? "";
+}
