@@ -19,7 +19,7 @@ import { countDenials, readDenials } from "./denial_log.ts";
 import { DENIALS_DIR, DENIALS_FILE } from "./denials.ts";
 import { directoryOf, sha256 } from "./files.ts";
 import { HARNESSES } from "./harnesses/mod.ts";
-import { readMarkerSync } from "./marker.ts";
+import { readMarker } from "./marker_file.ts";
 import { placesOf } from "./places.ts";
 import {
   compareSnapshots,
@@ -88,7 +88,7 @@ function logPath(root: string): string {
   for (const harness of HARNESSES) {
     if (harness.guard === undefined) continue;
     const { marker } = placesOf(harness, harness.guard, root);
-    const path = readMarkerSync(marker)?.denialLogPath;
+    const path = readMarker(marker)?.denialLogPath;
     if (path !== undefined) return path;
   }
   return `${root}/${DENIALS_DIR}/${DENIALS_FILE}`;
@@ -126,7 +126,7 @@ export const scan: Verb = {
     for (const harness of HARNESSES) {
       if (harness.guard === undefined) continue;
       const { marker } = placesOf(harness, harness.guard, root);
-      roots.push(...readMarkerSync(marker)?.allowedRoots ?? []);
+      roots.push(...readMarker(marker)?.allowedRoots ?? []);
     }
     const home = bulkheadHome(flags.text("home"));
     const strays = strayWrites(

@@ -43,15 +43,12 @@ const NPM_NAMES = [
  */
 export async function bundleHook(bin: string): Promise<URL | undefined> {
   const directory = `${bin}/hook-${(await sourceKey()).slice(0, 16)}`;
-  const made = new URL(`file://${encodeURI(directory)}/hook.js`);
+  const made = fileUrl(`${directory}/hook.js`);
   if (await isComplete(directory)) return made;
   await ensurePrivateDir(directory);
   for (const [name, module] of PARTS) {
     const text = await bundle(new URL(module, import.meta.url), directory);
-    if (text === undefined) {
-      await Deno.remove(directory, { recursive: true });
-      return undefined;
-    }
+    if (text === undefined) return undefined;
     await writeFileAtomic(`${directory}/${name}`, text);
   }
   await removeOld(bin, directory);
@@ -63,7 +60,7 @@ async function bundle(
   module: URL,
   directory: string,
 ): Promise<string | undefined> {
-  const output = `${directory}/part.js`;
+  const output = `${directory}/${crypto.randomUUID()}.js`;
   const { argv, env } = denoEntry(module, { permissions: [] });
   const [deno = Deno.execPath(), , config = "--no-config"] = argv;
   try {
@@ -79,6 +76,7 @@ async function bundle(
         argv.at(-1) ?? module.href,
       ],
       {
+        cwd: directory,
         env: { ...inheritedEnvironment(NPM_NAMES), ...env },
         timeoutMs: BUNDLE_MS,
       },
@@ -91,6 +89,13 @@ async function bundle(
     if (error instanceof Deno.errors.NotCapable) throw error;
     return undefined;
   }
+}
+
+/** A path as a URL, whatever characters it holds. */
+function fileUrl(path: string): URL {
+  return new URL(
+    `file://${path.split("/").map(encodeURIComponent).join("/")}`,
+  );
 }
 
 /** Both files are written whole or not at all, so being there is enough. */

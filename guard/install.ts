@@ -20,14 +20,19 @@ import {
   sha256,
   writeExclusive,
 } from "./files.ts";
+import { HARNESSES } from "./harnesses/mod.ts";
 import type { GuardSection, HarnessDescriptor } from "./harnesses/types.ts";
 import { renderHookFile } from "./hook_file.ts";
 import { type GuardManifest, MANIFEST_SCHEMA } from "./manifest.ts";
-import { GUARD_TTL_MS, type GuardMarker } from "./marker.ts";
+import { GUARD_TTL_MS, type GuardMarker, isArmed } from "./marker.ts";
+import { readMarker } from "./marker_file.ts";
 import { type GuardPlaces, hookFileOf, placesOf } from "./places.ts";
 import { selfCheck } from "./self_check.ts";
 import { runtimeWarning, writeShim } from "./shim.ts";
 import { teardownHarness } from "./teardown.ts";
+
+/** The longest life time: ten years. */
+const MAX_TTL_MS = 10 * 365 * 24 * 60 * 60 * 1000;
 
 /** The variables that the shim is made from. */
 const SHIM_VARIABLES = [
@@ -179,8 +184,7 @@ async function arm(options: ArmOptions): Promise<ArmedGuard> {
   );
 
   const now = options.now ?? Date.now();
-  const expiresAt = new Date(now + (options.ttlMs ?? GUARD_TTL_MS))
-    .toISOString();
+  const expiresAt = expiryOf(now, options.ttlMs ?? GUARD_TTL_MS);
   const marker: GuardMarker = { active: true, allowedRoots, expiresAt };
   const denialLog = `${root}/${DENIALS_DIR}/${DENIALS_FILE}`;
   if (!compat) {
@@ -206,6 +210,10 @@ async function arm(options: ArmOptions): Promise<ArmedGuard> {
     if (tools !== undefined) marker.tools = tools;
   }
 
+  const absent: string[] = [];
+  for (const dir of harness.emptyLeftovers ?? []) {
+    if (!await exists(`${root}/${dir}`)) absent.push(dir);
+  }
   const created = [
     ...await makeDirs(root, harness.speech?.skillsDir ?? ""),
     ...await makeDirs(root, directoryOf(hookFileOf(guard))),
@@ -221,6 +229,7 @@ async function arm(options: ArmOptions): Promise<ArmedGuard> {
         schema: MANIFEST_SCHEMA,
         harness: harness.label,
         created_dirs: created,
+        absent_dirs: absent,
         armed_sha256: await sha256(armedText),
         settings_mode: original.mode ?? null,
       },
@@ -232,7 +241,7 @@ async function arm(options: ArmOptions): Promise<ArmedGuard> {
     throw alreadyArmed(harness, places);
   }
   try {
-    if (!compat) await startDenialLog(root, denialLog);
+    if (!compat) await startDenialLog(harness, root, denialLog, now);
     await writeFileAtomic(places.marker, pretty(marker), { mode: 0o644 });
     await writeFileAtomic(original.target, armedText, {
       mode: original.mode ?? 0o644,
@@ -331,6 +340,16 @@ function rootsOf(options: ArmOptions, root: string): string[] {
   return [...new Set(roots)];
 }
 
+/** When the guard stops judging. */
+function expiryOf(now: number, ttlMs: number): string {
+  if (ttlMs > 0 && ttlMs <= MAX_TTL_MS) {
+    return new Date(now + ttlMs).toISOString();
+  }
+  throw new RangeError(
+    `Cannot arm the guard for ${ttlMs} ms: it takes more than none and at most ${MAX_TTL_MS} ms`,
+  );
+}
+
 /** Refuses to arm twice: the armed file would become the backup. */
 function alreadyArmed(
   harness: HarnessDescriptor,
@@ -341,8 +360,13 @@ function alreadyArmed(
   );
 }
 
-/** An empty log in a directory that lies where it seems to. */
-async function startDenialLog(root: string, path: string): Promise<void> {
+/** An empty log, unless another guard of this workspace still writes to it. */
+async function startDenialLog(
+  harness: HarnessDescriptor,
+  root: string,
+  path: string,
+  now: number,
+): Promise<void> {
   const directory = directoryOf(path);
   if (!isInside(resolveTarget(directory, "/"), resolveTarget(root, "/"))) {
     throw new TypeError(
@@ -350,7 +374,14 @@ async function startDenialLog(root: string, path: string): Promise<void> {
     );
   }
   await Deno.mkdir(directory, { recursive: true });
-  await writeFileAtomic(path, "", { mode: 0o600 });
+  const shared = HARNESSES.some((other) => {
+    if (other.guard === undefined || other.label === harness.label) {
+      return false;
+    }
+    const marker = readMarker(placesOf(other, other.guard, root).marker);
+    return isArmed(marker, now) && marker?.denialLogPath === path;
+  });
+  if (!shared) await writeFileAtomic(path, "", { mode: 0o600 });
 }
 
 /** JSON as the files on disk have it. */

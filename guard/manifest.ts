@@ -29,6 +29,8 @@ export interface ManifestExtension {
   harness: string;
   /** Directories that arming made, relative to the root, the outermost first. */
   created_dirs: string[];
+  /** Directories that were not there and that the harness may leave behind empty. */
+  absent_dirs: string[];
   /** SHA-256 of the hook file as armed, to notice later changes. */
   armed_sha256: string;
   /** Permission bits of the hook file as found. */
@@ -114,29 +116,37 @@ function parseExtension(
 ): ManifestExtension | undefined {
   const schema = fields.get("schema");
   const harness = fields.get("harness");
-  const dirs = fields.get("created_dirs");
+  const created = relativeDirs(fields.get("created_dirs"));
+  const absent = relativeDirs(fields.get("absent_dirs") ?? []);
   const hash = fields.get("armed_sha256");
   const mode = fields.get("settings_mode") ?? null;
   if (
     typeof schema !== "number" || typeof harness !== "string" ||
-    typeof hash !== "string" || !Array.isArray(dirs) ||
+    typeof hash !== "string" || created === undefined || absent === undefined ||
     (mode !== null && typeof mode !== "number")
   ) return undefined;
-  const created: string[] = [];
-  for (const dir of dirs) {
-    if (
-      typeof dir !== "string" ||
-      dir.split("/").some((part) => ["", ".", ".."].includes(part))
-    ) return undefined;
-    created.push(dir);
-  }
   return {
     schema,
     harness,
     created_dirs: created,
+    absent_dirs: absent,
     armed_sha256: hash,
     settings_mode: mode,
   };
+}
+
+/** Narrows to directories that cannot leave the root. */
+function relativeDirs(value: unknown): string[] | undefined {
+  if (!Array.isArray(value)) return undefined;
+  const dirs: string[] = [];
+  for (const dir of value) {
+    if (
+      typeof dir !== "string" ||
+      dir.split("/").some((part) => ["", ".", ".."].includes(part))
+    ) return undefined;
+    dirs.push(dir);
+  }
+  return dirs;
 }
 
 /** Narrows to an object's fields. */

@@ -20,8 +20,12 @@ import { type GuardMarker, readMarkerSync } from "./marker.ts";
  */
 export function readMarker(path: string): GuardMarker | undefined {
   try {
-    return readMarkerSync(path);
+    // A pipe in its place would keep the reader waiting.
+    return Deno.statSync(path).isFile ? readMarkerSync(path) : undefined;
   } catch (error) {
-    throw namePermission("Reading the marker", error);
+    if (error instanceof Deno.errors.NotCapable) {
+      throw namePermission("Reading the marker", error);
+    }
+    return undefined;
   }
 }

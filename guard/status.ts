@@ -1,4 +1,4 @@
-import { namedPermissions } from "@bulkhead/sandbox";
+import { namedPermissions, readTextCapped } from "@bulkhead/sandbox";
 import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
 import { countDenials, type DenialCounts, readDenials } from "./denial_log.ts";
 import { DENIALS_DIR, DENIALS_FILE } from "./denials.ts";
@@ -6,8 +6,9 @@ import { HARNESSES } from "./harnesses/mod.ts";
 import type { GuardSection, HarnessDescriptor } from "./harnesses/types.ts";
 import { stagedCommand } from "./hook_file.ts";
 import { readHookFile } from "./files.ts";
-import { parseManifestText } from "./manifest.ts";
-import { type GuardMarker, isArmed, readMarkerSync } from "./marker.ts";
+import { MAX_MANIFEST_BYTES, parseManifestText } from "./manifest.ts";
+import { type GuardMarker, isArmed } from "./marker.ts";
+import { readMarker } from "./marker_file.ts";
 import { type GuardPlaces, placesOf } from "./places.ts";
 import { selfCheck, SelfCheckError } from "./self_check.ts";
 import { findSwitches, type HookSwitch, SWITCH_VARIABLES } from "./switches.ts";
@@ -95,7 +96,7 @@ export async function guardStatus(
     for (const harness of HARNESSES) {
       if (harness.guard === undefined) continue;
       const places = placesOf(harness, harness.guard, absolute);
-      const marker = readMarkerSync(places.marker);
+      const marker = readMarker(places.marker);
       log = marker?.denialLogPath ?? log;
       const found = await lookAt(
         { harness, guard: harness.guard, places, marker, root: absolute },
@@ -217,7 +218,7 @@ async function manifestState(
 ): Promise<HarnessStatus["manifest"]> {
   let text: string;
   try {
-    text = await Deno.readTextFile(path);
+    text = await readTextCapped(path, MAX_MANIFEST_BYTES);
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     return await exists(path) ? "damaged" : "absent";

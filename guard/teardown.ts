@@ -162,15 +162,35 @@ async function undo(
 ): Promise<string[]> {
   const notices = await restore(places, root, manifest, home);
   await removeFile(places.marker);
-  const created = manifest.bulkhead?.created_dirs;
-  if (created === undefined) {
+  if (manifest.bulkhead === undefined) {
     await removeFile(places.manifest);
     await prune(harness, guard, root);
     return notices;
   }
+  const { created_dirs: created, absent_dirs: absent } = manifest.bulkhead;
+  await removeOwnFiles(harness, root, created);
   await removeFile(places.manifest);
-  for (const dir of created.toReversed()) await removeIfEmpty(`${root}/${dir}`);
+  for (const dir of [...created.toReversed(), ...absent]) {
+    await removeIfEmpty(`${root}/${dir}`);
+  }
   return notices;
+}
+
+/** Removes what the harness itself put into a directory that only arming made it have. */
+async function removeOwnFiles(
+  harness: HarnessDescriptor,
+  root: string,
+  created: readonly string[],
+): Promise<void> {
+  const own = harness.ownFiles;
+  if (own === undefined || !created.includes(own.dir)) return;
+  for (const name of own.names) {
+    try {
+      await Deno.remove(`${root}/${own.dir}/${name}`, { recursive: true });
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  }
 }
 
 /** Puts the hook file's original back. The path is the workspace's, never the manifest's. */

@@ -132,6 +132,8 @@ function environment(
     HTTPS_PROXY: NOWHERE,
     NO_PROXY: "127.0.0.1,localhost",
     npm_config_registry: NOWHERE,
+    // OpenCode installs types beside a plugin and waits for it to fail.
+    npm_config_fetch_retries: "0",
     ANTHROPIC_BASE_URL: origin,
     ANTHROPIC_API_KEY: "scripted",
     IS_SANDBOX: "1",

@@ -17,6 +17,7 @@ import {
 } from "../guard/marker.ts";
 import { hookCleanupDir } from "../guard/places.ts";
 import { SelfCheckError } from "../guard/self_check.ts";
+import { guardStatus } from "../guard/status.ts";
 import { teardownGuard } from "../guard/teardown.ts";
 
 /** A workspace and a home in one temporary directory, both with a blank and quotes in the path. */
@@ -548,6 +549,31 @@ Deno.test("teardownGuard() leaves no trace but the log, for every harness", asyn
   }
 });
 
+Deno.test("teardownGuard() removes what the harness left because of the guard, and nothing of a person's", async () => {
+  await using c = await bench();
+  await c.write("src/main.ts", "x");
+  const before = await c.tree();
+  await c.arm("opencode");
+  await c.write(".opencode/.gitignore", "node_modules");
+  await c.write(".opencode/package.json", "{}");
+  await c.write(".opencode/node_modules/x/index.js", "");
+  await c.arm("codex");
+  await Deno.mkdir(`${c.root}/.git`);
+  await Deno.mkdir(`${c.root}/.aws`);
+  await teardownGuard(c.root, { home: c.home });
+  assertEquals(withoutLog(await c.tree()), before);
+
+  await c.write(".opencode/package.json", '{"mine":1}');
+  await Deno.mkdir(`${c.root}/.git`);
+  const own = await c.tree();
+  await c.arm("opencode");
+  await c.arm("codex");
+  await c.write(".git/HEAD", "ref");
+  await Deno.remove(`${c.root}/.git/HEAD`);
+  await teardownGuard(c.root, { home: c.home });
+  assertEquals(await c.tree(), own);
+});
+
 Deno.test("teardownGuard() leaves an empty directory that was there before", async () => {
   await using c = await bench();
   await Deno.mkdir(`${c.root}/.codex`);
@@ -810,6 +836,89 @@ Deno.test("armGuard() refuses roots that hold everything, unknown harnesses and 
     "not a directory",
   );
   assertEquals(await c.tree(), []);
+});
+
+Deno.test("armGuard() refuses life times that make no sense", async () => {
+  await using c = await bench();
+  for (const ttlMs of [0, -1, Number.NaN, Infinity, 1e300]) {
+    await assertRejects(() => c.arm("codex", { ttlMs }), RangeError);
+  }
+  assertEquals(await c.tree(), []);
+});
+
+Deno.test("armGuard() in a directory that cannot be written fails and leaves nothing", async () => {
+  await using c = await bench();
+  for (const root of ["/proc/sys", "/proc/self"]) {
+    const error = await assertRejects(
+      () => armGuard({ harness: "codex", root, home: c.home, bundle: false }),
+      Error,
+    );
+    assertFalse(error instanceof SelfCheckError);
+  }
+});
+
+Deno.test("teardownGuard() that cannot restore keeps the manifest, which holds the original", async () => {
+  await using c = await bench();
+  await c.write(CLAUDE_SETTINGS, '{"a":1}');
+  await c.arm("claude-code");
+  await Deno.remove(`${c.root}/${CLAUDE_SETTINGS}`);
+  await Deno.mkdir(`${c.root}/${CLAUDE_SETTINGS}/x`, { recursive: true });
+  await assertRejects(() => teardownGuard(c.root, { home: c.home }));
+  assertStringIncludes(
+    await c.read(`.claude/skills/${GUARD_MANIFEST}`),
+    '{\\"a\\":1}',
+  );
+  await Deno.remove(`${c.root}/${CLAUDE_SETTINGS}`, { recursive: true });
+  await teardownGuard(c.root, { home: c.home });
+  assertEquals(await c.read(CLAUDE_SETTINGS), '{"a":1}');
+});
+
+Deno.test("pipes in place of the guard's files do not hang teardown", async () => {
+  await using c = await bench();
+  await Deno.mkdir(`${c.root}/.claude/skills`, { recursive: true });
+  const pipes = [
+    CLAUDE_SETTINGS,
+    `.claude/skills/${GUARD_MANIFEST}`,
+    `.claude/skills/${GUARD_MARKER}`,
+  ];
+  for (const path of pipes) {
+    await new Deno.Command("mkfifo", { args: [`${c.root}/${path}`] }).output();
+  }
+  assert((await teardownGuard(c.root, { home: c.home })).found);
+  assertEquals(
+    (await guardStatus(c.root, { selfCheck: false })).harnesses,
+    [],
+  );
+  await assertRejects(() => c.arm("claude-code"), TypeError, "regular file");
+});
+
+Deno.test("arming a second harness keeps the denials of the first", async () => {
+  await using c = await bench();
+  await c.arm("claude-code");
+  await c.write(LOG, "evidence\n");
+  await c.arm("codex");
+  assertEquals(await c.read(LOG), "evidence\n");
+  await teardownGuard(c.root, { home: c.home });
+  assertEquals(await c.read(LOG), "evidence\n", "teardown keeps it too");
+  await c.arm("codex");
+  assertEquals(await c.read(LOG), "", "a new arming starts afresh");
+});
+
+Deno.test("armGuard() bundles the hook once and reuses it, in a home of any name", async () => {
+  await using c = await bench();
+  const home = `${c.home}/a?b#c%20d e`;
+  const started = await armGuard({ harness: "codex", root: c.root, home });
+  const shim = await Deno.readTextFile(started.exe);
+  const [dir = ""] = /hook-[0-9a-f]{16}/.exec(shim) ?? [];
+  const bundle = `${home}/bin/${dir}`;
+  assertEquals(
+    (await Array.fromAsync(Deno.readDir(bundle))).map((one) => one.name).sort(),
+    ["hook.js", "shell.js"],
+  );
+  const { mtime } = await Deno.stat(`${bundle}/hook.js`);
+  await teardownGuard(c.root, { home });
+  await armGuard({ harness: "opencode", root: c.root, home });
+  assertEquals((await Deno.stat(`${bundle}/hook.js`)).mtime, mtime);
 });
 
 Deno.test("armGuard() refuses when the staged command does not deny, and restores", async () => {

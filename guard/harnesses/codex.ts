@@ -28,6 +28,8 @@ export const codex: HarnessDescriptor = {
       },
     ],
   },
+  // Ended in the middle of a command, Codex leaves these in a directory that is no repository.
+  emptyLeftovers: [".git", ".aws"],
   proof: "real program",
   notes: [
     "Codex skips project hooks without a word unless the project is trusted (`codex exec --trust`, or trust_level in its config) and the run has `--dangerously-bypass-hook-trust` or the hook was trusted with /hooks.",

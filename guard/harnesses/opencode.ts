@@ -110,8 +110,20 @@ export const opencode: HarnessDescriptor = {
     plugin: PLUGIN,
     compatPlugin: COMPAT_PLUGIN,
   },
+  // It installs the types of its plugin interface beside a plugin.
+  ownFiles: {
+    dir: ".opencode",
+    names: [
+      ".gitignore",
+      "bun.lock",
+      "node_modules",
+      "package-lock.json",
+      "package.json",
+    ],
+  },
   proof: "real program",
   notes: [
+    "OpenCode installs its plugin types from npm into .opencode when it finds a plugin; without a network its start waits for that (npm_config_fetch_retries=0 keeps it short).",
     "`--pure`, `OPENCODE_PURE=1` and `OPENCODE_DISABLE_PROJECT_CONFIG=1` leave the plugin out.",
   ],
 };

@@ -80,6 +80,15 @@ export interface HarnessDescriptor {
   readonly tools: ToolNames;
   /** The guard; only built-in descriptors have one. */
   readonly guard?: GuardSection;
+  /** Directories that the harness leaves behind empty; teardown removes those it did not find. */
+  readonly emptyLeftovers?: readonly string[];
+  /** What the harness itself puts into a directory of its own; it goes when arming made that. */
+  readonly ownFiles?: {
+    /** The directory. */
+    readonly dir: string;
+    /** Names in it. */
+    readonly names: readonly string[];
+  };
   /** How far the hook contract was proven. */
   readonly proof: "real program" | "contract";
   /** Lines for a person who has just armed the guard. */
