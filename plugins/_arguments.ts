@@ -9,8 +9,18 @@ const INTERPRETER =
 const LAUNCHER =
   /^(?:env|nice|ionice|timeout|nohup|setsid|stdbuf|time|xvfb-run)$/;
 
-/** After one of these an interpreter runs text or a module, not a file. */
-const INLINE = /^(?:-[A-Za-z]*[cem]|--eval|--print|-p|-|eval)$/;
+/** The words after which an interpreter runs text or a module, not a file. */
+const INLINE: readonly [RegExp, RegExp][] = [
+  [/^(?:ba|da|z|k|fi|tcl)?sh$/, /^-[A-Za-z]*c$/],
+  [/^(?:python|pypy)/, /^-[A-Za-z]*[cm]$/],
+  [
+    /^(?:node|bun|tsx|ts-node|deno)/,
+    /^(?:-[A-Za-z]*[ep]|--eval|--print|eval)$/,
+  ],
+  [/^php/, /^-r$/],
+  [/^(?:ruby|perl|lua|Rscript|osascript)/, /^-[A-Za-z]*[eE]$/],
+  [/^pwsh$/, /^-[Cc](?:ommand)?$/],
+];
 
 /** Names are told from program text, which may hold slashes too. */
 const LOOKS_LIKE_FILE = /^(?=[^\n;(){}]*$).*(?:\/|\.[A-Za-z][\w-]{0,4}$)/;
@@ -78,11 +88,12 @@ function scriptIndex(argv: readonly string[]): number {
       index > 0 && INTERPRETER.test(baseName(word))
     );
   }
-  if (at < 0 || !INTERPRETER.test(baseName(argv[at]))) return -1;
+  const interpreter = baseName(argv[at]);
+  if (at < 0 || !INTERPRETER.test(interpreter)) return -1;
+  const inline = INLINE.find(([name]) => name.test(interpreter))?.[1];
   for (let index = at + 1; index < argv.length; index++) {
     const word = argv[index] ?? "";
-    if (INLINE.test(word)) return -1;
-    if (word === "-r" && /^php/.test(baseName(argv[at]))) return -1;
+    if (word === "-" || inline?.test(word)) return -1;
     if (!word.startsWith("-") && LOOKS_LIKE_FILE.test(word)) return index;
   }
   return -1;

@@ -65,13 +65,27 @@ export async function walk(root: string): Promise<Entry[]> {
   return entries;
 }
 
+function lookAt(root: string, path: string): Deno.FileInfo {
+  try {
+    return Deno.lstatSync(`${root}/${path}`);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new TypeError(
+      `Cannot hash ${quote(root, 1000)}: ${
+        quote(path, 1000)
+      } is gone again, or its name is not UTF-8`,
+      { cause: error },
+    );
+  }
+}
+
 function namesIn(directory: string): string[] {
   return [...Deno.readDirSync(directory)].map((entry) => entry.name);
 }
 
 function look(root: string, path: string): Entry {
   const absolute = `${root}/${path}`;
-  const info = Deno.lstatSync(absolute);
+  const info = lookAt(root, path);
   const kind = info.isFile
     ? "file"
     : info.isDirectory
