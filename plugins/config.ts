@@ -8,15 +8,15 @@
 
 import { namedPermissions, readTextCapped } from "@bulkhead/sandbox";
 import { parse as parseHomeToml } from "@std/toml";
-import { parse as parseWorkspaceToml } from "smol-toml";
+import {
+  CONFIG_NAME,
+  PROJECT_CONFIG_NAME,
+  projectTable,
+} from "./_project_config.ts";
 import { isRecord, messageOf, printable, quote } from "./_text.ts";
 import { ConfigError } from "./errors.ts";
 
-/** The name of the user's configuration in the Bulkhead home. */
-export const CONFIG_NAME = "config.toml";
-
-/** The name of a workspace's configuration. */
-export const PROJECT_CONFIG_NAME = ".bulkhead.toml";
+export { CONFIG_NAME, PROJECT_CONFIG_NAME } from "./_project_config.ts";
 
 /** How plugins are isolated: `required` refuses to run without, `preferred` runs anyway, `off` never isolates. */
 export type SandboxLevel = "required" | "preferred" | "off";
@@ -297,33 +297,6 @@ function unknownKeys(
       );
     }
   }
-}
-
-function projectTable(
-  text: string | undefined,
-  notices: string[],
-): Record<string, unknown> {
-  if (text === undefined) return {};
-  let table: unknown;
-  try {
-    table = parseWorkspaceToml(text, { integersAsBigInt: "asNeeded" });
-  } catch (error) {
-    notices.push(
-      `${PROJECT_CONFIG_NAME} ignored: ${messageOf(error).split("\\n", 1)[0]}`,
-    );
-    return {};
-  }
-  if (!isRecord(table)) return {};
-  const { capabilities, ...rest } = table;
-  if (!isRecord(capabilities)) return rest;
-  const { plugins, trust, ...others } = capabilities;
-  for (const [name, cut] of [["plugins", plugins], ["trust", trust]]) {
-    if (cut === undefined) continue;
-    notices.push(
-      `${PROJECT_CONFIG_NAME}: [capabilities.${name}] ignored: a workspace cannot enable plugins, add directories or loosen trust; set it in ${CONFIG_NAME} of the Bulkhead home`,
-    );
-  }
-  return { ...rest, capabilities: others };
 }
 
 function absoluteDir(dir: string, layers: ConfigLayers): string {

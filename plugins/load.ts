@@ -6,24 +6,15 @@
 
 import { namedPermissions, probeIsolation } from "@bulkhead/sandbox";
 import { assemble, type LoadedPlugin } from "./_assemble.ts";
+import { Gate } from "./_gate.ts";
 import { messageOf, printable, quote } from "./_text.ts";
 import type { PluginsConfig, SandboxLevel } from "./config.ts";
 import { type DiscoveredPlugin, discoverPlugins } from "./discover.ts";
 import type { LoadedHook } from "./hooks.ts";
 import { MANIFEST_NAME } from "./manifest.ts";
-import {
-  type PluginOnDisk,
-  questionFor,
-  readPlugin,
-  recordFor,
-} from "./read.ts";
+import { type PluginOnDisk, readPlugin } from "./read.ts";
 import { type Tool, ToolRegistry } from "./tool.ts";
-import {
-  type TrustHandler,
-  type TrustPin,
-  type TrustRecord,
-  TrustStore,
-} from "./trust.ts";
+import type { TrustHandler, TrustPin } from "./trust.ts";
 
 export type { LoadedNative, LoadedPlugin } from "./_assemble.ts";
 
@@ -281,95 +272,6 @@ async function readAll(
     if (typeof result === "string") warnings.push(result);
     return typeof result === "object" ? [{ found: item, plugin: result }] : [];
   });
-}
-
-/** Decides about one plugin after the other. */
-class Gate {
-  readonly #options: LoadOptions;
-  readonly #warnings: string[];
-  readonly #store: TrustStore;
-  #records: Map<string, TrustRecord> | undefined;
-
-  constructor(options: LoadOptions, warnings: string[]) {
-    this.#options = options;
-    this.#warnings = warnings;
-    this.#store = new TrustStore(options.home);
-  }
-
-  /** Why the plugin is not trusted; undefined when it is. */
-  async refusal(plugin: PluginOnDisk): Promise<string | undefined> {
-    const { manifest, digest, dir } = plugin;
-    const record = (await this.#read()).get(dir);
-    const known = record?.hash === digest.hash ? record.decision : undefined;
-    if (known === "never") {
-      return 'it was refused for good; "bulkhead plugins trust" decides anew';
-    }
-    if (this.#options.config.trust.default === "always") return undefined;
-    const pins = (this.#options.pins ?? []).filter((pin) =>
-      pin.name === manifest.name
-    );
-    if (pins.some((pin) => pin.hash === digest.hash)) return undefined;
-    if (pins.length > 0) {
-      return `its content is ${digest.hash}, not the ${
-        pins.map((pin) => pin.hash).join(" or ")
-      } of --trust-plugin`;
-    }
-    if (known === "always") return undefined;
-    const what = record === undefined
-      ? `its content ${digest.hash} is not trusted`
-      : `its content changed to ${digest.hash} since it was decided about`;
-    if (this.#options.trust === undefined) {
-      return `${what} and nobody can be asked; run "bulkhead plugins trust" or pass --trust-plugin ${
-        quote(`${manifest.name}=${digest.hash}`, 1000)
-      }`;
-    }
-    return await this.#ask(plugin, record) ? undefined : `${what}`;
-  }
-
-  async #read(): Promise<Map<string, TrustRecord>> {
-    if (this.#records === undefined) {
-      const { records, problem } = await this.#store.read();
-      if (problem !== undefined) this.#warnings.push(problem);
-      this.#records = records;
-    }
-    return this.#records;
-  }
-
-  /** Only the exact words open the gate; anything else, an exception too, is a no. */
-  async #ask(
-    plugin: PluginOnDisk,
-    record: TrustRecord | undefined,
-  ): Promise<boolean> {
-    const { sandbox } = this.#options.config;
-    const question = await questionFor(plugin, {
-      sandbox,
-      ...(record === undefined ? {} : { record }),
-    });
-    let answer: unknown;
-    try {
-      answer = await this.#options.trust?.(question);
-    } catch (error) {
-      this.#warnings.push(
-        `plugin ${quote(plugin.manifest.name)}: the question failed: ${
-          messageOf(error)
-        }`,
-      );
-      return false;
-    }
-    if (answer === "always" || answer === "never") {
-      try {
-        await this.#store.set(plugin.dir, recordFor(plugin, answer));
-      } catch (error) {
-        if (error instanceof Deno.errors.NotCapable) throw error;
-        this.#warnings.push(
-          `plugin ${
-            quote(plugin.manifest.name)
-          }: the answer is not remembered: ${messageOf(error)}`,
-        );
-      }
-    }
-    return answer === "always" || answer === "once";
-  }
 }
 
 function refusal(plugin: PluginOnDisk, reason: string): RefusedPlugin {
