@@ -153,8 +153,12 @@ async function readArchive(
       `Cannot install from "${path}": it is no tar, tar.gz or zip archive`,
     );
   }
+  const all = zip
+    ? await readZip(bytes, limits)
+    : readTar(bytes, limits.maxEntries);
+  // The Finder of macOS puts a second folder, of its own notes, into every archive.
   const entries = stripCommonFolder(
-    zip ? await readZip(bytes, limits) : readTar(bytes, limits.maxEntries),
+    all.filter(({ path }) => !/^__MACOSX(\/|$)/.test(path)),
   );
   checkTree(entries, limits);
   const fallbackName = baseName(path).replace(

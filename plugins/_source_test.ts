@@ -341,3 +341,44 @@ Deno.test("an interrupted swap is undone, a finished one is kept", () =>
     assertEquals(await Deno.readTextFile(`${plugins}/x/v`), "new");
     await removeStage(stage);
   }));
+
+Deno.test("an archive made by the Finder of macOS is a plugin", () =>
+  inTemp(async (dir) => {
+    const zip = await makeZip([
+      { name: "x/plugin.toml", data: MANIFEST },
+      { name: "__MACOSX/x/._plugin.toml", data: "notes" },
+    ]);
+    await Deno.writeFile(`${dir}/x.zip`, zip);
+    const read = await readSource(`${dir}/x.zip`, { workDir: dir });
+    assertEquals(read.entries.map((entry) => entry.path), ["plugin.toml"]);
+  }));
+
+Deno.test("check, then use: a file or folder swapped for a link in between is refused (claux#32)", async (t) => {
+  const swaps: [string, (src: string, secret: string) => Promise<void>][] = [
+    ["file", async (src, secret) => {
+      await Deno.remove(`${src}/sub/a`);
+      await Deno.symlink(secret, `${src}/sub/a`);
+    }],
+    ["folder", async (src, secret) => {
+      await Deno.rename(`${src}/sub`, `${src}/../moved`);
+      await Deno.symlink(secret.slice(0, -2), `${src}/sub`);
+    }],
+  ];
+  for (const [name, swap] of swaps) {
+    await t.step(name, () =>
+      inTemp(async (dir) => {
+        await Deno.mkdir(`${dir}/src/sub`, { recursive: true });
+        await Deno.mkdir(`${dir}/secret`);
+        await Deno.writeTextFile(`${dir}/secret/a`, "secret");
+        await Deno.writeTextFile(`${dir}/src/plugin.toml`, MANIFEST);
+        await Deno.writeTextFile(`${dir}/src/sub/a`, "public");
+        const read = await readSource(`${dir}/src`, { workDir: dir });
+        await swap(`${dir}/src`, `${dir}/secret/a`);
+        await assertRejects(
+          () => writeTree(read.entries, `${dir}/out`),
+          InstallError,
+          "was replaced while it was read",
+        );
+      }));
+  }
+});

@@ -8,6 +8,8 @@
  * @module
  */
 import { readTextCapped, writeFileAtomic } from "@bulkhead/sandbox";
+import { InstallError } from "./_install_error.ts";
+import { quote } from "./_text.ts";
 import type { TreeEntry } from "./_tree.ts";
 
 /** How the names of staging directories begin. */
@@ -95,6 +97,7 @@ async function copyExactly(
   mode: number,
 ): Promise<void> {
   using source = await Deno.open(from, { read: true });
+  await assertSame(from, source);
   using target = await Deno.open(to, { write: true, createNew: true, mode });
   const buffer = new Uint8Array(Math.min(262_144, Math.max(size, 1)));
   let left = size;
@@ -107,6 +110,21 @@ async function copyExactly(
       at += await target.write(buffer.subarray(at, read));
     }
     left -= read;
+  }
+}
+
+/** What was judged must be what is read: a link put in its place, also in that of a folder, is refused. */
+async function assertSame(path: string, file: Deno.FsFile): Promise<void> {
+  const opened = await file.stat();
+  const named = await Deno.lstat(path);
+  const same = opened.isFile && named.isFile && opened.ino === named.ino &&
+    opened.dev === named.dev && await Deno.realPath(path) === path;
+  if (!same) {
+    throw new InstallError(
+      "unsafe_entry",
+      `Cannot install: ${quote(path, 1000)} was replaced while it was read`,
+      { fix: "try again once nothing writes to the source" },
+    );
   }
 }
 
