@@ -4,10 +4,11 @@
  * @module
  */
 
-import type {
-  IsolationBackend,
-  IsolationLevel,
-  IsolationPolicy,
+import {
+  type IsolationBackend,
+  type IsolationLevel,
+  type IsolationPolicy,
+  requirePermissions,
 } from "@bulkhead/sandbox";
 import { answerAction, headlessActions, type HostActions } from "./actions.ts";
 import { ChildPort } from "./child_port.ts";
@@ -101,7 +102,7 @@ export interface NativePluginOptions {
   /**
    * What tools are told about where they run, under `__rpi`; `cwd` of a call wins.
    *
-   * @default the current directory, no session
+   * @default `cwd`, else the current directory; no session
    */
   context?: HostContext;
   /** The runtime actions this host has; the headless default answers or refuses the others. */
@@ -161,9 +162,8 @@ const RENDER_TIMEOUT_MS = 10_000;
 /**
  * Inspects a library, starts a confined child process for it and registers it there.
  *
- * Needs the permissions that starting any confined process needs (`--allow-run`, `--allow-read`, `--allow-write` of the
- * temp directory, `--allow-env`) and `--allow-net` for the unix socket; in mode `process` only `--allow-ffi` and
- * `--allow-read` of the library.
+ * Needs `--allow-run --allow-read --allow-write --allow-env --allow-net` (of the network only a unix socket is used);
+ * in mode `process` only `--allow-ffi` and `--allow-read`.
  *
  * @param path The library.
  * @param options Confinement, actions, limits.
@@ -207,6 +207,7 @@ export class NativePlugin implements AsyncDisposable {
   #closing: Promise<void> | undefined;
   #reloading: Promise<void> | undefined;
   #session: string | undefined;
+  #cwd = "/";
   readonly #ending = new Set<Promise<void>>();
   readonly #wake = new AbortController();
 
@@ -222,6 +223,9 @@ export class NativePlugin implements AsyncDisposable {
     };
     this.#actions = { ...headlessActions(), reload, ...options.actions };
     this.#session = options.context?.sessionId;
+    if (options.context === undefined && options.cwd === undefined) {
+      this.#cwd = currentDirectory();
+    }
     this.#registration = EMPTY;
   }
 
@@ -278,7 +282,7 @@ export class NativePlugin implements AsyncDisposable {
   ): Promise<NativeToolResult> {
     const { timeoutMs, onUpdate } = options;
     const context: HostContext = this.#options.context === undefined
-      ? { cwd: Deno.cwd() }
+      ? { cwd: this.#options.cwd ?? this.#cwd }
       : { ...this.#options.context };
     if (this.#session !== undefined) context.sessionId = this.#session;
     if (options.cwd !== undefined) context.cwd = options.cwd;
@@ -574,6 +578,10 @@ export class NativePlugin implements AsyncDisposable {
       answerAction(this.#actions, action, args, { plugin: this.name });
     const sessionId = this.#session;
     if (options.mode === "process") {
+      // Callbacks and pointers need the whole grant, not one for the library.
+      requirePermissions("Loading a native plugin into this process", [
+        { name: "ffi" },
+      ]);
       const engine = await Engine.load(this.library.path, {
         name: this.name,
         limits,
@@ -583,6 +591,13 @@ export class NativePlugin implements AsyncDisposable {
       });
       return new LocalPort(engine);
     }
+    requirePermissions("Starting a native plugin", [
+      { name: "run" },
+      { name: "read" },
+      { name: "write" },
+      { name: "net" },
+      { name: "env" },
+    ]);
     return await ChildPort.start({
       report: this.library,
       name: this.name,
@@ -864,6 +879,15 @@ function safely<T>(callback: ((value: T) => void) | undefined, value: T): void {
     callback?.(value);
   } catch (error) {
     reportError(error);
+  }
+}
+
+function currentDirectory(): string {
+  try {
+    return Deno.cwd();
+  } catch {
+    // Removed, or not ours to know.
+    return "/";
   }
 }
 

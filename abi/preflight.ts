@@ -5,6 +5,7 @@
  * @module
  */
 
+import { namedPermissions } from "@bulkhead/sandbox";
 import { AbiError } from "./errors.ts";
 import { REGISTER_SYMBOL, RETIRED_SYMBOLS } from "./layout.ts";
 import { Bytes, type Image, Malformed } from "./preflight/bytes.ts";
@@ -82,6 +83,8 @@ export type ImageReport = Pick<
 /**
  * Reads a library's file and says what it is. Nothing of it is executed.
  *
+ * Needs `--allow-read`.
+ *
  * @param path The library.
  * @param options A pinned hash, another target.
  * @returns The report; rejects with an {@linkcode AbiError} of code `preflight` that says why it would not load.
@@ -100,6 +103,16 @@ export type ImageReport = Pick<
 export async function inspectLibrary(
   path: string,
   options: InspectOptions = {},
+): Promise<LibraryReport> {
+  return await namedPermissions(
+    "Inspecting a library",
+    () => inspect(path, options),
+  );
+}
+
+async function inspect(
+  path: string,
+  options: InspectOptions,
 ): Promise<LibraryReport> {
   const maxBytes = options.maxBytes ?? 536_870_912;
   const refuse = (why: string, fix?: string, cause?: unknown) =>

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { namedPermissions } from "@bulkhead/sandbox";
 import { cTemplate } from "./templates/c.ts";
 import { rustTemplate } from "./templates/rust.ts";
 
@@ -41,6 +42,8 @@ export function scaffoldPlugin(
 /**
  * Writes the files of a new plugin into a directory that does not exist yet.
  *
+ * Needs `--allow-write` of it.
+ *
  * @param dir The directory; its last part is the plugin's name.
  * @param language The language.
  * @returns The written files, relative to the directory.
@@ -51,6 +54,15 @@ export async function writeScaffold(
 ): Promise<string[]> {
   const name = dir.replace(/\/+$/, "").split("/").at(-1) ?? "";
   const files = scaffoldPlugin(name, language);
+  await namedPermissions("Creating a plugin", () => write(dir, name, files));
+  return Object.keys(files);
+}
+
+async function write(
+  dir: string,
+  name: string,
+  files: Readonly<Record<string, string>>,
+): Promise<void> {
   try {
     await Deno.mkdir(dir);
   } catch (error) {
@@ -66,5 +78,4 @@ export async function writeScaffold(
     }
     await Deno.writeTextFile(`${dir}/${path}`, text);
   }
-  return Object.keys(files);
 }
