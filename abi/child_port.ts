@@ -582,6 +582,8 @@ function childEnvironment(
   options: ChildOptions,
 ): Record<string, string> {
   const env: Record<string, string> = {
+    // Deno asks for back traces, which push the message of a panic out of sight.
+    RUST_BACKTRACE: "0",
     ...inheritedEnvironment(),
     ...options.env,
     ...entry,

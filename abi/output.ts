@@ -17,7 +17,7 @@ export interface OutputLogOptions {
 }
 
 const MAX_LINE = 2_000;
-const MAX_TAIL = 4_096;
+const MAX_TAIL = 8_192;
 
 /** Collects what one plugin prints. */
 export class OutputLog {
@@ -42,7 +42,7 @@ export class OutputLog {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** The last 4096 characters, cleaned. */
+  /** The last 8192 characters, cleaned. */
   get tail(): string {
     return clean(this.#tail + this.#partial).trimEnd();
   }
