@@ -93,8 +93,15 @@ function hostOf(
     ),
     sandbox: options.sandbox,
     workspaceAccess: options.workspaceAccess,
-    async verify(): Promise<void> {
-      if (await digest.isUnchanged()) return;
+    touched: () =>
+      new UntrustedError(
+        `plugin ${
+          quote(name)
+        } was changed while it ran, so its answer does not count`,
+        { plugin: name, trusted: digest.hash, found: "" },
+      ),
+    async verify(): Promise<string> {
+      if (await digest.isUnchanged()) return digest.stamp;
       const trusted = digest.hash;
       let found = "";
       let reason = "";
@@ -102,7 +109,7 @@ function hostOf(
         const now = await digestPlugin(plugin.dir);
         if (now.hash === trusted) {
           digest = now;
-          return;
+          return digest.stamp;
         }
         found = now.hash;
         reason = `its content changed from ${trusted} to ${found}`;
@@ -177,7 +184,9 @@ function loadedPlugin(
     tools,
     hooks,
     ...(native === undefined ? {} : { native }),
-    verify: () => host.verify(),
+    verify: async () => {
+      await host.verify();
+    },
   };
 }
 

@@ -37,8 +37,10 @@ export interface PluginHost {
   readonly sandbox: SandboxLevel;
   /** What a command without `permissions` may do to the workspace. */
   readonly workspaceAccess: "read" | "write";
-  /** Throws when the content is no longer the trusted one. */
-  verify(): Promise<void>;
+  /** Throws when the content is no longer the trusted one; the answer changes when somebody has touched it. */
+  verify(): Promise<string>;
+  /** The error for content that was touched while something of it ran. */
+  touched(): Error;
 }
 
 /** One run of a program. */
@@ -148,23 +150,22 @@ export class PluginProgram {
   }
 
   /**
-   * Runs the program once, after the plugin's content was verified.
+   * Runs the program once, when the plugin's content is the trusted one before and after.
    *
-   * @throws {UntrustedError} If the content changed.
+   * @throws {UntrustedError} If it is not.
    * @throws {TypeError} If what it asks for cannot be granted.
    */
   async run(options: ProgramRun): Promise<ProgramResult> {
     const host = this.#host;
-    await host.verify();
+    const isDeno = this.#spec.program.kind === "deno";
+    // The look at the imports must see trusted content.
+    if (isDeno) await host.verify();
     await ensureOnce(host.dataDir);
     const policy = this.#policy();
-    const isDeno = this.#spec.program.kind === "deno";
     const { argv, env } = isDeno
       ? await this.#denoArgv(policy)
       : { argv: this.#argv, env: {} };
-    // The look at the imports took its time.
-    if (isDeno) await host.verify();
-    return await run(argv, {
+    const settings = {
       cwd: options.cwd,
       env: {
         ...inheritedEnvironment(this.#spec.env),
@@ -178,7 +179,12 @@ export class PluginProgram {
       isolation: { policy, level: host.sandbox },
       ...(options.signal === undefined ? {} : { signal: options.signal }),
       ...(options.onStdout === undefined ? {} : { onStdout: options.onStdout }),
-    });
+    };
+    // Last before the start, and again after the end: what was swapped in between, even for a moment, shows.
+    const before = await host.verify();
+    const result = await run(argv, settings);
+    if (await host.verify() !== before) throw host.touched();
+    return result;
   }
 
   #policy(): PluginPolicy {

@@ -31,6 +31,8 @@ export interface PluginDigest {
   files: PluginFile[];
   /** The bytes of `plugin.toml` exactly as they were hashed; undefined when there is none. */
   manifest?: Uint8Array;
+  /** What {@linkcode PluginDigest.isUnchanged} compares: sizes, times and inodes; equal stamps, equal look. */
+  stamp: string;
   /**
    * Tells cheaply whether the content may have changed since: the sizes, times and inodes of all entries.
    *
@@ -106,6 +108,7 @@ async function digest(dir: string): Promise<PluginDigest> {
     hash,
     files,
     ...(manifest === undefined ? {} : { manifest }),
+    stamp,
     async isUnchanged(): Promise<boolean> {
       if (!settled) return false;
       try {

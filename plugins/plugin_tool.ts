@@ -98,7 +98,7 @@ function startFailure(
     throw namePermission(`Calling "${name}"`, error);
   }
   if (error instanceof UntrustedError) {
-    return `plugin tool \`${name}\` not run: ${error.message}`;
+    return `plugin tool \`${name}\` refused: ${error.message}`;
   }
   if (error instanceof IsolationUnavailableError) {
     return `plugin tool \`${name}\` not run: ${error.message}, or set sandbox = "preferred" in [capabilities.plugins]`;

@@ -256,3 +256,23 @@ async function denoDir(): Promise<string> {
   );
   return info.denoDir;
 }
+
+Deno.test("execute() withholds the answer when the content was swapped and put back while it ran", async () => {
+  await using world = await World.create();
+  const dir = await world.plugin(
+    "demo",
+    '[[tools]]\nname = "t"\ncommand = "./t.sh"\n',
+    { "t.sh": script("echo started; sleep 0.2; echo SECOND"), "x": "A" },
+  );
+  const tool = await world.tool("plugin__demo__t");
+  const result = await tool.execute({}, {
+    onUpdate: () => {
+      Deno.renameSync(`${dir}/x`, `${dir}/y`);
+      Deno.writeTextFileSync(`${dir}/x`, "A");
+      Deno.removeSync(`${dir}/y`);
+    },
+  });
+  assertEquals(result.isError, true);
+  assertStringIncludes(resultText(result), "changed while it ran");
+  assert(!resultText(result).includes("SECOND"));
+});
