@@ -5,9 +5,13 @@
  */
 
 import { namedPermissions } from "@bulkhead/sandbox";
+import { resolveTarget } from "@bulkhead/sandbox/paths";
 import { contentHash, sha256 } from "./_content_hash.ts";
 import { compareText, quote } from "./_text.ts";
 import { type Entry, walk } from "./_walk.ts";
+
+/** The name of the manifest in a plugin's directory. */
+export const MANIFEST_NAME = "plugin.toml";
 
 /** One entry of a plugin's directory. */
 export interface PluginFile {
@@ -29,7 +33,7 @@ export interface PluginDigest {
   hash: string;
   /** The entries, sorted by path. */
   files: PluginFile[];
-  /** The bytes of `plugin.toml` exactly as they were hashed; undefined when there is none. */
+  /** The bytes of `plugin.toml` exactly as they were hashed; undefined when there is none or it is large. */
   manifest?: Uint8Array;
   /** What {@linkcode PluginDigest.isUnchanged} compares: sizes, times and inodes; equal stamps, equal look. */
   stamp: string;
@@ -72,6 +76,8 @@ async function digest(dir: string): Promise<PluginDigest> {
   const started = Date.now();
   const entries = await walk(root);
   const files: PluginFile[] = new Array(entries.length);
+  // The entries are judged: a link that is the manifest leads to one of them.
+  const manifestPath = resolveTarget(MANIFEST_NAME, root);
   let manifest: Uint8Array | undefined;
   let next = 0;
   const work = async (): Promise<void> => {
@@ -79,7 +85,7 @@ async function digest(dir: string): Promise<PluginDigest> {
       const entry = entries[index];
       if (entry === undefined) return;
       const { sha, bytes } = await hashEntry(entry);
-      if (entry.path === "plugin.toml") manifest = bytes;
+      if (entry.absolute === manifestPath) manifest = bytes;
       files[index] = {
         path: entry.path,
         kind: entry.kind,

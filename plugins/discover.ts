@@ -6,7 +6,7 @@
 
 import { namedPermissions } from "@bulkhead/sandbox";
 import { compareText } from "./_text.ts";
-import { MANIFEST_NAME } from "./manifest.ts";
+import { MANIFEST_NAME } from "./digest.ts";
 
 /** A directory that holds a `plugin.toml`. */
 export interface DiscoveredPlugin {

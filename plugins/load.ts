@@ -11,7 +11,7 @@ import { messageOf, printable, quote } from "./_text.ts";
 import type { PluginsConfig, SandboxLevel } from "./config.ts";
 import { type DiscoveredPlugin, discoverPlugins } from "./discover.ts";
 import type { LoadedHook } from "./hooks.ts";
-import { MANIFEST_NAME } from "./manifest.ts";
+import { MANIFEST_NAME } from "./digest.ts";
 import { type PluginOnDisk, readPlugin } from "./read.ts";
 import { type Tool, ToolRegistry } from "./tool.ts";
 import type { TrustHandler, TrustPin } from "./trust.ts";

@@ -17,9 +17,6 @@ export type { HookEvent, HookSpec } from "./_hook_spec.ts";
 export type { Permissions, Program, ProgramSpec } from "./_program.ts";
 export type { ToolSpec } from "./_tool_spec.ts";
 
-/** The name of the manifest in a plugin's directory. */
-export const MANIFEST_NAME = "plugin.toml";
-
 /** The largest manifest that is read, in bytes. */
 export const MANIFEST_MAX_BYTES: number = 256 * 1024;
 
@@ -91,7 +88,7 @@ export function parseManifest(
   text: string,
   options: ParseManifestOptions,
 ): PluginManifest {
-  const path = options.path ?? MANIFEST_NAME;
+  const path = options.path ?? "plugin.toml";
   if (text.length > MANIFEST_MAX_BYTES) {
     throw new ManifestError(
       `the file has more than ${MANIFEST_MAX_BYTES} bytes`,

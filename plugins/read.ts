@@ -11,12 +11,12 @@ import {
   diffFiles,
   digestPlugin,
   fingerprints,
+  MANIFEST_NAME,
   type PluginDigest,
 } from "./digest.ts";
 import { ManifestError } from "./errors.ts";
 import {
   MANIFEST_MAX_BYTES,
-  MANIFEST_NAME,
   parseManifest,
   type PluginManifest,
   problemText,
@@ -79,7 +79,7 @@ export async function readPlugin(
   const place = { path, line: 1, key: "" };
   if (bytes === undefined) {
     throw new ManifestError(
-      `the file is missing, is a link or has more than ${MANIFEST_MAX_BYTES} bytes`,
+      `the file is missing or has more than ${MANIFEST_MAX_BYTES} bytes`,
       place,
     );
   }
