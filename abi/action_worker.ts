@@ -13,7 +13,7 @@ import {
   ACTION_NO_BRIDGE,
   ACTION_UNKNOWN,
 } from "./layout.ts";
-import { decodeText, encodeText, mallocBytes } from "./memory.ts";
+import { allocator, decodeText, encodeText, mallocBytes } from "./memory.ts";
 
 /** What the host answers to one action. */
 export interface ActionAnswer {
@@ -97,6 +97,8 @@ export class ActionBridge {
     };
     worker.postMessage({
       os: Deno.build.os,
+      malloc: allocator().mallocAddress,
+      free: allocator().freeAddress,
       deadlineMs: options.deadlineMs,
       userData: options.userData,
       accounting: options.accounting,
@@ -193,11 +195,13 @@ const LIVE = ${LIVE}n, DEAD = 0x42554c4b44454144n;
 self.onmessage = ({ data: config }) => {
   const name = config.os === "darwin" ? "libSystem.B.dylib" : "libc.so.6";
   const c = Deno.dlopen(name, {
-    malloc: { parameters: ["usize"], result: "u64" },
-    free: { parameters: ["u64"], result: "void" },
     copyIn: { name: "memcpy", parameters: ["u64", "buffer", "usize"], result: "u64" },
     copyOut: { name: "memcpy", parameters: ["buffer", "u64", "usize"], result: "u64" },
   }).symbols;
+  const native = (address, definition) =>
+    new Deno.UnsafeFnPointer(Deno.UnsafePointer.create(address), definition);
+  const malloc = native(config.malloc, { parameters: ["usize"], result: "u64" });
+  const release = native(config.free, { parameters: ["u64"], result: "void" });
   const codes = config.codes;
   const place = (struct) => {
     const view = new DataView(struct.buffer, struct.byteOffset, 16);
@@ -215,7 +219,7 @@ self.onmessage = ({ data: config }) => {
       Atomics.add(config.counts, 0, 1);
     }
     block.set(bytes, head);
-    const pointer = c.malloc(BigInt(block.length));
+    const pointer = malloc.call(BigInt(block.length));
     c.copyIn(pointer, block, BigInt(block.length));
     return [pointer + BigInt(head), BigInt(bytes.length)];
   };
@@ -264,7 +268,7 @@ self.onmessage = ({ data: config }) => {
         Atomics.add(config.counts, 1, 1);
         old.push(pointer - 16n);
         // Freed late, so that a second free is seen as such.
-        if (old.length > 256) c.free(old.shift());
+        if (old.length > 256) release.call(old.shift());
       } catch { /* A free function has no way to report. */ }
     });
     free = Deno.UnsafePointer.value(callback.pointer);

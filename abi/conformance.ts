@@ -485,7 +485,7 @@ class Verifier {
     }
     const plugin = this.#plugin;
     const before = this.#errors();
-    const warmUp = Math.max(100, calls / 10);
+    const warmUp = Math.min(calls, Math.max(100, calls / 10));
     const run = async (count: number): Promise<void> => {
       const lanes = Array.from({ length: 4 }, async (_, lane) => {
         for (let i = lane; i < count; i += 4) {

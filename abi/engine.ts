@@ -29,6 +29,7 @@ import {
   slotOffset,
 } from "./layout.ts";
 import {
+  allocator,
   borrow,
   cString,
   decodeText,
@@ -283,7 +284,7 @@ export class Engine {
     this.#partial = Deno.UnsafePointer.value(partial.pointer);
     this.#freeString = bridge.free !== 0n
       ? bridge.free
-      : libc().dlsym(0n, cString("free"));
+      : allocator().freeAddress;
   }
 
   /**
@@ -418,7 +419,7 @@ export class Engine {
       ? ""
       : this.#read(place, maxResultBytes);
     if (place.size > 0n) {
-      libc().free(place.pointer);
+      allocator().free(place.pointer);
       this.#stats.stringsFreed++;
     }
     return { rc, text };
@@ -467,7 +468,7 @@ export class Engine {
       if (verdict !== "continue") break;
     }
     const release = () => {
-      for (const pointer of pointers) libc().free(pointer);
+      for (const pointer of pointers) allocator().free(pointer);
     };
     // A late handler still reads the strings.
     if (late.length === 0) release();

@@ -17,8 +17,6 @@ export const EVENT = {
 } as const;
 
 const LIBC = {
-  malloc: { parameters: ["usize"], result: "u64" },
-  free: { parameters: ["u64"], result: "void" },
   copyIn: {
     name: "memcpy",
     parameters: ["u64", "buffer", "usize"],
@@ -82,6 +80,45 @@ export function libc(): Libc {
   opened = Deno.dlopen(name, LIBC).symbols;
   return opened;
 }
+
+/** The allocator that plugins see: malloc and free as the dynamic loader resolves them in this process. */
+export interface Allocator {
+  /** The address of malloc. */
+  readonly mallocAddress: bigint;
+  /** The address of free. */
+  readonly freeAddress: bigint;
+  /** Allocates. */
+  malloc(size: bigint): bigint;
+  /** Gives back. */
+  free(pointer: bigint): void;
+}
+
+let found: Allocator | undefined;
+
+/**
+ * The allocator of this process. Looked up by the loader's own rule, so that one put before libc's (a sanitizer,
+ * jemalloc) is the one that both sides use.
+ *
+ * @returns The allocator.
+ */
+export function allocator(): Allocator {
+  if (found !== undefined) return found;
+  const anywhere = Deno.build.os === "darwin" ? 2n ** 64n - 2n : 0n;
+  const mallocAddress = libc().dlsym(anywhere, cString("malloc"));
+  const freeAddress = libc().dlsym(anywhere, cString("free"));
+  const malloc = nativeFunction(mallocAddress, MALLOC);
+  const free = nativeFunction(freeAddress, FREE);
+  found = {
+    mallocAddress,
+    freeAddress,
+    malloc: (size) => malloc.call(size),
+    free: (pointer) => free.call(pointer),
+  };
+  return found;
+}
+
+const MALLOC = { parameters: ["usize"], result: "u64" } as const;
+const FREE = { parameters: ["u64"], result: "void" } as const;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -201,7 +238,7 @@ export function encodeText(text: string): Uint8Array<ArrayBuffer> {
 export function mallocBytes(bytes: Uint8Array<ArrayBuffer>): bigint {
   if (bytes.length === 0) return 0n;
   const size = BigInt(bytes.length);
-  const pointer = libc().malloc(size);
+  const pointer = allocator().malloc(size);
   if (pointer === 0n) {
     throw new AbiError(
       "protocol",
