@@ -309,7 +309,7 @@ Deno.test("worker: an answer over the size of a message is cut, goes on, and one
     "sh",
     "-c",
     `cat '${file}'; cat >/dev/null`,
-  ], { frames: { maxChars: 1e9 } });
+  ], { frames: { maxBytes: 1e9 } });
   using client = await connect(worker.socketPath);
   const kinds: string[] = [];
   let cursor = 0;

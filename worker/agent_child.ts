@@ -22,6 +22,8 @@ import { Tail } from "./tail.ts";
 export interface AgentLine {
   /** The text; only its beginning when the line was cut. */
   readonly text: string;
+  /** The bytes of the text, valid until the next batch is asked for. */
+  readonly bytes: Uint8Array;
   /** The length of the whole line in bytes. */
   readonly size: number;
   /** True when the line was longer than is kept. */

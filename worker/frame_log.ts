@@ -4,7 +4,18 @@
  * @module
  */
 
-import type { Frame } from "./frame.ts";
+import { type Frame, parseFrame } from "./frame.ts";
+import { LineRing } from "./line_ring.ts";
+
+/** A frame to keep. */
+export interface NewEntry {
+  /** The frame. */
+  readonly frame: Frame;
+  /** The line it was read from. */
+  readonly raw: string;
+  /** The line's bytes, when the frame can be read from the line again. Not kept; copied. */
+  readonly bytes?: Uint8Array;
+}
 
 /** One kept frame. */
 export interface LogEntry {
@@ -37,21 +48,21 @@ export interface FrameLogOptions {
    */
   maxFrames?: number;
   /**
-   * How many characters of lines are kept. The newest frame stays, however long it is.
+   * How many bytes of lines are kept. The newest frame stays, however long it is.
    *
    * @default {33554432}
    */
-  maxChars?: number;
+  maxBytes?: number;
 }
 
 /** Bounds of one read. */
 export interface ReadLimit {
   /**
-   * Stop before the lines of the answer pass this many characters; one frame is always given.
+   * Stop before the lines of the answer pass this many bytes; one frame is always given.
    *
    * @default {Infinity}
    */
-  maxChars?: number;
+  maxBytes?: number;
   /**
    * Give at most this many frames.
    *
@@ -66,6 +77,10 @@ export const MAX_FRAMES = 4096;
 /**
  * A ring of frames, bounded by number and by size. Reading does not consume; every reader has its own cursor.
  *
+ * A frame that can be read from its line again is kept as the bytes of the line, outside the heap: a session of
+ * millions of frames leaves the collector nothing to do. The frames of the newest batch are kept as they are, so that
+ * those who follow live cost no second parse.
+ *
  * @example A reader that comes late
  * ```ts
  * import { FrameLog, parseFrame } from "@bulkhead/worker";
@@ -79,12 +94,17 @@ export const MAX_FRAMES = 4096;
  * ```
  */
 export class FrameLog {
-  readonly #ring: (LogEntry | undefined)[] = [];
   readonly #maxFrames: number;
-  readonly #maxChars: number;
+  readonly #maxBytes: number;
+  readonly #lines: LineRing;
+  /** By number modulo the bound: entries that are kept as objects. */
+  readonly #whole: (LogEntry | undefined)[] = [];
+  readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  #recent: LogEntry[] = [];
+  #recentFrom = 0;
   #base = 0;
   #end = 0;
-  #chars = 0;
+  #wholeBytes = 0;
 
   /**
    * Makes an empty log.
@@ -93,7 +113,8 @@ export class FrameLog {
    */
   constructor(options: FrameLogOptions = {}) {
     this.#maxFrames = Math.max(1, Math.trunc(options.maxFrames ?? MAX_FRAMES));
-    this.#maxChars = options.maxChars ?? 33_554_432;
+    this.#maxBytes = options.maxBytes ?? 33_554_432;
+    this.#lines = new LineRing(this.#maxFrames, this.#maxBytes);
   }
 
   /** The number of the oldest kept frame. */
@@ -106,9 +127,15 @@ export class FrameLog {
     return this.#end;
   }
 
-  /** How many characters of lines are kept. */
-  get chars(): number {
-    return this.#chars;
+  /** About how many bytes of lines are kept. */
+  get bytes(): number {
+    return this.#wholeBytes + this.#lines.bytes;
+  }
+
+  /** A new batch begins: the frames of the last one are read from their lines from now on. */
+  begin(): void {
+    if (this.#recent.length > 0) this.#recent = [];
+    this.#recentFrom = this.#end;
   }
 
   /**
@@ -116,13 +143,24 @@ export class FrameLog {
    *
    * @param entry The frame
    */
-  push(entry: LogEntry): void {
-    const slot = this.#end % this.#maxFrames;
+  push(entry: NewEntry): void {
     if (this.#end - this.#base === this.#maxFrames) this.#drop();
-    this.#ring[slot] = entry;
+    const { bytes } = entry;
+    if (bytes !== undefined && bytes.length * 4 <= this.#maxBytes) {
+      const oldest = this.#lines.push(this.#end, bytes);
+      while (this.#base < oldest) this.#drop();
+      if (this.#recent.length < MAX_FRAMES) this.#recent.push(entry);
+      else this.#forgetRecent();
+    } else {
+      this.#whole[this.#end % this.#maxFrames] = {
+        frame: entry.frame,
+        raw: entry.raw,
+      };
+      this.#wholeBytes += entry.raw.length;
+      this.#recent.push(entry);
+    }
     this.#end++;
-    this.#chars += entry.raw.length;
-    while (this.#chars > this.#maxChars && this.#end - this.#base > 1) {
+    while (this.bytes > this.#maxBytes && this.#end - this.#base > 1) {
       this.#drop();
     }
   }
@@ -135,28 +173,44 @@ export class FrameLog {
    * @returns The frames and where to go on
    */
   since(cursor: number, limit: ReadLimit = {}): LogSlice {
-    const maxChars = limit.maxChars ?? Infinity;
+    const maxBytes = limit.maxBytes ?? Infinity;
     const maxFrames = limit.maxFrames ?? Infinity;
     const gap = cursor < this.#base;
     const from = gap ? this.#base : Math.min(cursor, this.#end);
     const entries: LogEntry[] = [];
     let next = from;
-    let chars = 0;
+    let bytes = 0;
     while (next < this.#end && entries.length < maxFrames) {
-      const entry = this.#ring[next % this.#maxFrames];
+      const entry = this.#at(next);
       if (entry === undefined) break;
-      chars += entry.raw.length;
-      if (entries.length > 0 && chars > maxChars) break;
+      bytes += entry.raw.length;
+      if (entries.length > 0 && bytes > maxBytes) break;
       entries.push(entry);
       next++;
     }
     return { entries, from, next, gap, more: next < this.#end };
   }
 
+  #at(index: number): LogEntry | undefined {
+    const recent = this.#recent[index - this.#recentFrom];
+    if (recent !== undefined) return recent;
+    const line = this.#lines.at(index);
+    if (line === undefined) return this.#whole[index % this.#maxFrames];
+    const raw = this.#decoder.decode(line);
+    return { frame: parseFrame(raw), raw };
+  }
+
+  /** A batch longer than the ring is not kept twice. */
+  #forgetRecent(): void {
+    this.#recent = [];
+    this.#recentFrom = this.#end + 1;
+  }
+
   #drop(): void {
     const slot = this.#base % this.#maxFrames;
-    this.#chars -= this.#ring[slot]?.raw.length ?? 0;
-    this.#ring[slot] = undefined;
+    this.#wholeBytes -= this.#whole[slot]?.raw.length ?? 0;
+    this.#whole[slot] = undefined;
+    this.#lines.drop(this.#base);
     this.#base++;
   }
 }

@@ -25,10 +25,18 @@ export interface Push {
   readonly next: number;
 }
 
+/** How many bytes of pushes are kept for clients that follow a little behind. */
+const KEPT_BYTES = 4_194_304;
+
 /** Turns slices of a log into messages. */
 export class FrameWire {
   readonly #log: FrameLog;
-  #last: (Push & { cursor: number; end: number; raw: boolean }) | undefined;
+  /** By whether lines go along, and by the cursor they answer: the newest pushes, oldest first. */
+  readonly #kept = {
+    plain: new Map<number, Push>(),
+    raw: new Map<number, Push>(),
+  };
+  #keptBytes = 0;
 
   /**
    * Makes the wire side of a log.
@@ -48,43 +56,47 @@ export class FrameWire {
    * @returns The result as JSON
    */
   readResult(cursor: number, raw: boolean, childAlive: boolean): string {
-    const slice = this.#log.since(cursor, { maxChars: MAX_BODY });
+    const slice = this.#log.since(cursor, { maxBytes: MAX_BODY });
     const { parts, next } = fit(slice.entries, slice.from, raw);
-    // The seed's answer always goes to the end; one that is cut goes as far as it does.
-    const more = next < this.#log.end && slice.entries.length > 0
-      ? ',"more":true'
-      : "";
-    return `{"frames":[${parts.join(",")}],"next":${
-      slice.entries.length === 0 ? this.#log.end : next
-    },"gap":${slice.gap},` +
-      `"child_alive":${childAlive}${more}}`;
+    const more = next < this.#log.end && parts.length > 0 ? ',"more":true' : "";
+    // A cursor beyond the end is brought back to it.
+    const end = parts.length === 0 ? this.#log.end : next;
+    return `{"frames":[${
+      parts.join(",")
+    }],"next":${end},"gap":${slice.gap},"child_alive":${childAlive}${more}}`;
   }
 
   /**
-   * The next push for a cursor.
+   * The next push for a cursor. Clients at the same cursor get the same bytes, also a while later.
    *
    * @param cursor The first frame the client has not seen
    * @param raw Give each frame its line
-   * @param maxChars About how much it may carry
+   * @param maxBytes About how much it may carry
    * @returns The push, or `undefined` when there is nothing new
    */
-  push(cursor: number, raw: boolean, maxChars: number): Push | undefined {
-    const end = this.#log.end;
-    if (cursor >= end) return undefined;
-    const last = this.#last;
-    if (
-      last !== undefined && last.cursor === cursor && last.end === end &&
-      last.raw === raw
-    ) return last;
-    const slice = this.#log.since(cursor, { maxChars });
+  push(cursor: number, raw: boolean, maxBytes: number): Push | undefined {
+    if (cursor >= this.#log.end) return undefined;
+    const kept = raw ? this.#kept.raw : this.#kept.plain;
+    const known = kept.get(cursor);
+    if (known !== undefined) return known;
+    const slice = this.#log.since(cursor, { maxBytes });
     const { parts, next } = fit(slice.entries, slice.from, raw);
     const bytes = encodeMessage(
       `{"event":"frames","from":${slice.from},"frames":[${
         parts.join(",")
       }],"next":${next},"gap":${slice.gap}}`,
     );
-    this.#last = { cursor, end, raw, bytes, next };
-    return this.#last;
+    const push = { bytes, next };
+    kept.set(cursor, push);
+    this.#keptBytes += bytes.length;
+    for (const pushes of [this.#kept.plain, this.#kept.raw]) {
+      for (const [at, old] of pushes) {
+        if (this.#keptBytes <= KEPT_BYTES) break;
+        pushes.delete(at);
+        this.#keptBytes -= old.bytes.length;
+      }
+    }
+    return push;
   }
 }
 

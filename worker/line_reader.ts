@@ -7,14 +7,53 @@
 import { LineSplitter } from "@bulkhead/sandbox";
 import type { AgentLine } from "./agent_child.ts";
 
+const NEWLINE = 0x0a;
+
+/** How much is read at once. */
+const CHUNK = 65_536;
+
+/** Chunks of bytes; each is valid until the next is asked for. */
+interface ChunkSource {
+  next(): Promise<Uint8Array | undefined>;
+  cancel(): Promise<void>;
+}
+
+/** A pipe is read into one buffer over and over: a buffer for each chunk would be garbage faster than it is collected. */
+function sourceOf(stream: ReadableStream<Uint8Array>): ChunkSource {
+  let reader: ReadableStreamBYOBReader;
+  try {
+    reader = stream.getReader({ mode: "byob" });
+  } catch {
+    const plain = stream.getReader();
+    return {
+      next: async () => (await plain.read()).value,
+      cancel: () => plain.cancel(),
+    };
+  }
+  let buffer = new ArrayBuffer(CHUNK);
+  return {
+    async next(): Promise<Uint8Array | undefined> {
+      const { done, value } = await reader.read(
+        new Uint8Array(buffer, 0, CHUNK),
+      );
+      if (value === undefined) return undefined;
+      buffer = value.buffer;
+      return done ? undefined : value;
+    },
+    cancel: () => reader.cancel(),
+  };
+}
+
 /** Reads lines, one batch for each chunk that completes some. */
 export class LineReader {
   /** Resolves when the stream has ended, failed or was given up. */
   readonly ended: Promise<void>;
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #source: ChunkSource;
   readonly #splitter: LineSplitter;
   readonly #decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   #resolveEnded: () => void = () => {};
+  readonly #max: number;
+  #held = false;
   #lastRead = 0;
   #over = false;
 
@@ -25,7 +64,8 @@ export class LineReader {
    * @param maxLineBytes How many bytes of one line are kept
    */
   constructor(stream: ReadableStream<Uint8Array>, maxLineBytes: number) {
-    this.#reader = stream.getReader();
+    this.#source = sourceOf(stream);
+    this.#max = maxLineBytes;
     this.#splitter = new LineSplitter({ maxLineBytes });
     this.ended = new Promise((resolve) => this.#resolveEnded = resolve);
   }
@@ -38,18 +78,11 @@ export class LineReader {
   async *batches(): AsyncGenerator<readonly AgentLine[], void, undefined> {
     try {
       for (;;) {
-        const { done, value } = await this.#reader.read().catch(() => ({
-          done: true as const,
-          value: undefined,
-        }));
-        if (done || value === undefined) break;
+        const value = await this.#source.next().catch(() => undefined);
+        if (value === undefined) break;
         this.#lastRead = performance.now();
-        const lines = this.#splitter.push(value);
-        if (lines.length > 0) {
-          yield lines.map((line) =>
-            this.#decode(line.bytes, line.size, line.truncated)
-          );
-        }
+        const lines = this.#lines(value);
+        if (lines.length > 0) yield lines;
       }
       const rest = this.#splitter.end();
       if (rest.length > 0) {
@@ -81,10 +114,47 @@ export class LineReader {
         });
       });
     }
-    if (!this.#over) await this.#reader.cancel().catch(() => {});
+    if (!this.#over) await this.#source.cancel().catch(() => {});
+  }
+
+  /** Most lines lie within one chunk: they are decoded where they are, and only what crosses a border is held. */
+  #lines(chunk: Uint8Array): AgentLine[] {
+    const lines: AgentLine[] = [];
+    let start = 0;
+    if (this.#held) {
+      const end = chunk.indexOf(NEWLINE) + 1;
+      for (
+        const line of this.#splitter.push(
+          end === 0 ? chunk : chunk.subarray(0, end),
+        )
+      ) {
+        lines.push(this.#decode(line.bytes, line.size, line.truncated));
+      }
+      if (end === 0) return lines;
+      start = end;
+    }
+    for (
+      let end = chunk.indexOf(NEWLINE, start);
+      end >= 0;
+      end = chunk.indexOf(NEWLINE, start)
+    ) {
+      const size = end - start;
+      const cut = size > this.#max;
+      lines.push(
+        this.#decode(
+          chunk.subarray(start, cut ? start + this.#max : end),
+          size,
+          cut,
+        ),
+      );
+      start = end + 1;
+    }
+    this.#held = start < chunk.length;
+    if (this.#held) this.#splitter.push(chunk.subarray(start));
+    return lines;
   }
 
   #decode(bytes: Uint8Array, size: number, cut: boolean): AgentLine {
-    return { text: this.#decoder.decode(bytes), size, cut };
+    return { text: this.#decoder.decode(bytes), bytes, size, cut };
   }
 }

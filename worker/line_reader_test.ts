@@ -45,7 +45,9 @@ Deno.test("LineReader cuts a line that is too long, tells its size, and goes on"
     10,
   );
   const lines = [];
-  for await (const batch of reader.batches()) lines.push(...batch);
+  for await (const batch of reader.batches()) {
+    lines.push(...batch.map(({ text, size, cut }) => ({ text, size, cut })));
+  }
   assertEquals(lines, [
     { text: "xxxxxxxxxx", size: 50, cut: true },
     { text: "ok", size: 2, cut: false },

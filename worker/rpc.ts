@@ -75,20 +75,16 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
  * @throws {RangeError} when the body is larger than a frame may be
  */
 export function encodeMessage(json: string): Uint8Array<ArrayBuffer> {
-  const body = new Uint8Array(
-    HEADER +
-      (json.length > MAX_BODY / 3
-        ? encoder.encode(json).length
-        : json.length * 3),
-  );
-  const { written } = encoder.encodeInto(json, body.subarray(HEADER));
-  if (written > MAX_BODY) {
+  // Four characters of one byte each keep the place of the length.
+  const message = encoder.encode("\0\0\0\0" + json);
+  const length = message.length - HEADER;
+  if (length > MAX_BODY) {
     throw new RangeError(
-      `Cannot send a message of ${written} bytes: the limit is ${MAX_BODY}`,
+      `Cannot send a message of ${length} bytes: the limit is ${MAX_BODY}`,
     );
   }
-  new DataView(body.buffer).setUint32(0, written, true);
-  return body.subarray(0, HEADER + written);
+  new DataView(message.buffer).setUint32(0, length, true);
+  return message;
 }
 
 /**

@@ -37,8 +37,8 @@ const MAX_WAIT_MS = 60_000;
 /** How many requests of one client may be under way. */
 const MAX_IN_FLIGHT = 64;
 
-/** How much a push carries at most, in characters of lines. */
-const PUSH_CHARS = 1_048_576;
+/** How much a push carries at most, in bytes of lines. */
+const PUSH_BYTES = 1_048_576;
 
 /** How long a subscriber gets to take its last frames when the worker ends. */
 const FAREWELL_MS = 1000;
@@ -418,7 +418,7 @@ class Client {
     for (;;) {
       const cursor = this.#cursor;
       if (cursor === undefined) return;
-      const push = this.#wire.push(cursor, this.#raw, PUSH_CHARS);
+      const push = this.#wire.push(cursor, this.#raw, PUSH_BYTES);
       if (push !== undefined) {
         this.#cursor = push.next;
         await this.#write(push.bytes);

@@ -398,6 +398,7 @@ export class Session {
   #take(batch: readonly AgentFrame[]): void {
     this.#lastActivity = this.#lastFrameAt = performance.now();
     this.#stalled = false;
+    this.log.begin();
     for (const item of batch) {
       const { frame } = item;
       if (frame.kind === "stream_event") {

@@ -149,6 +149,8 @@ export interface AgentFrame {
   readonly frame: Frame;
   /** The agent's own line, for those who need more than the frame. */
   readonly raw: string;
+  /** The line's bytes, when `parseFrame` reads this very frame from it. Valid until the next batch. */
+  readonly bytes?: Uint8Array;
 }
 
 /** How the agent's process stands. */

@@ -374,8 +374,9 @@ export class StreamJsonDriver implements AgentDriver {
       frame.size = line.size;
       frame.head = line.text.slice(0, 512);
     }
+    if (frame.kind === "malformed") return { frame, raw: line.text };
     if (frame.kind !== "stream_event") this.#protocol(frame, value);
-    return { frame, raw: line.text };
+    return { frame, raw: line.text, bytes: line.bytes };
   }
 
   #protocol(frame: Frame, value: JsonObject | undefined): void {
