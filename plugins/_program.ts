@@ -78,6 +78,11 @@ export function programSpec(
   const timeout = fields.integer(table, "timeout_ms", at);
   const env = fields.strings(table, "env", at) ?? [];
   const permissions = readPermissions(fields, table, at);
+  // Some write the names among the permissions; both places mean the same.
+  const nested = fields.table(table, "permissions", at);
+  const alsoEnv = nested === undefined
+    ? []
+    : fields.strings(nested, "env", [...at, "permissions"]) ?? [];
 
   const problem = entryProblem({ command, args, runtime, module });
   if (problem !== undefined) {
@@ -100,7 +105,7 @@ export function programSpec(
   return {
     program,
     timeoutMs: readTimeout(fields, timeout, at),
-    env: readEnv(fields, env, at),
+    env: readEnv(fields, [...env, ...alsoEnv], at),
     ...(permissions === undefined ? {} : { permissions }),
   };
 }
@@ -196,7 +201,7 @@ function readPermissions(
   const raw = fields.table(table, "permissions", at);
   if (raw === undefined) return undefined;
   const where = [...at, "permissions"];
-  fields.unknownKeys(raw, ["read", "write", "net"], where);
+  fields.unknownKeys(raw, ["read", "write", "net", "env"], where);
   const permissions: Permissions = {
     read: fields.strings(raw, "read", where) ?? [],
     write: fields.strings(raw, "write", where) ?? [],

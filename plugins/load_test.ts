@@ -146,6 +146,17 @@ Deno.test("loadPlugins() offers the native library of a plugin for the umbrella 
   assertStringIncludes(warnings.join("\n"), "none.so");
 });
 
+Deno.test("registerPlugins() says that the sandbox is off", async () => {
+  await using world = await World.create();
+  world.sandbox = "off";
+  assertEquals((await world.load()).notices, []);
+  await world.plugin("demo", ECHO);
+  const lines = registerPlugins(await world.load(), new ToolRegistry());
+  assertEquals(lines, [
+    'warning: plugins run with all of your rights: sandbox = "off" in [capabilities.plugins]',
+  ]);
+});
+
 Deno.test("loadPlugins() hands out tools that know where they come from", async () => {
   await using world = await World.create();
   await world.plugin(

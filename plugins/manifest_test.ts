@@ -260,6 +260,15 @@ Deno.test("parseManifest() refuses loader variables in env and keeps the tool", 
   assertEquals(manifest.problems.length, 3);
 });
 
+Deno.test("parseManifest() takes environment names from the permissions, too", () => {
+  const manifest = parseManifest(
+    '[[tools]]\nname = "t"\ncommand = "x"\nenv = ["A"]\npermissions = { env = ["B", "A", "LD_AUDIT"] }\n',
+    demo,
+  );
+  assertEquals(manifest.tools[0]?.env, ["A", "B"]);
+  assertEquals(manifest.problems.length, 1);
+});
+
 Deno.test("parseManifest() keeps an unknown event and reports it, on_error fails closed", () => {
   const manifest = parseManifest(
     '[[hooks]]\nevent = "on_full_moon"\ncommand = "x"\n[[hooks]]\nevent = "stop"\ncommand = "x"\non_error = "Block"\nmatcher = "Write"\n',
