@@ -41,6 +41,24 @@ import {
 } from "./_plugin_case.ts";
 import { type Observation, unmet } from "./_plugin_expect.ts";
 
+/** No case takes this long; one that hangs must not keep the others from being played. */
+const CASE_DEADLINE_MS = 120_000;
+
+async function withinDeadline(
+  playing: Promise<string | undefined>,
+): Promise<string | undefined> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<string>((resolve) => {
+    timer = setTimeout(
+      () => resolve(`did not end within ${CASE_DEADLINE_MS} ms`),
+      CASE_DEADLINE_MS,
+    );
+  });
+  const first = await Promise.race([playing, late]);
+  clearTimeout(timer);
+  return first;
+}
+
 /** The verdict about one case. */
 export interface CaseVerdict {
   id: string;
@@ -82,7 +100,7 @@ export async function playCase(
       await bash(line, stage.temp);
     }
     const player = new Player(stage, filled, options.isolation, sandboxed);
-    const detail = await player.play();
+    const detail = await withinDeadline(player.play());
     return { id, pass: detail === undefined, detail: detail ?? "ok" };
   } catch (error) {
     const reason = error instanceof Error

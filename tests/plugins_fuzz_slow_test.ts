@@ -16,6 +16,7 @@ import {
   toolName,
 } from "@bulkhead/plugins";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { readAnswer } from "../plugins/_hook_answer.ts";
 import { ConfigError } from "../plugins/errors.ts";
 
 const ROUNDS = 10_000;
@@ -337,6 +338,46 @@ Deno.test("checkSchema() accepts nothing that the library refuses, and its answe
     }
   }
   assert(accepted > ROUNDS / 20, `${accepted} accepted`);
+});
+
+Deno.test("readAnswer() takes whatever a hook prints", () => {
+  const next = random(5);
+  const keys: readonly [string, ...string[]] = [
+    "decision",
+    "reason",
+    "updatedInput",
+    "additionalContext",
+    "hookSpecificOutput",
+    "continue",
+    "__proto__",
+  ];
+  for (let round = 0; round < ROUNDS; round++) {
+    const value = Object.fromEntries(
+      Array.from(
+        { length: next(5) },
+        () => [pick(next, keys), randomValue(next, 3)],
+      ),
+    );
+    const text = JSON.stringify(value);
+    const answer = readAnswer({
+      code: pick<number | null>(next, [0, 0, 0, 1, 2, null]),
+      signal: null,
+      success: next(3) > 0,
+      timedOut: next(20) === 0,
+      aborted: next(20) === 0,
+      stdout: next(5) === 0 ? mutate(next, text) : text,
+      stderr: pick(next, ["", "words", "\u001b[31m"]),
+      truncated: { stdout: next(20) === 0, stderr: false },
+      durationMs: 1,
+      isolation: "none",
+    }, 100);
+    const { decision, failure, updatedInput } = answer;
+    assert(
+      decision === undefined || ["allow", "ask", "deny"].includes(decision),
+    );
+    assert(failure === undefined || decision === undefined);
+    assert(updatedInput === undefined || typeof updatedInput === "object");
+  }
 });
 
 Deno.test("questionText() shows no hidden character, whatever stands in it", () => {
