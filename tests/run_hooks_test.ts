@@ -1,0 +1,165 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { digestPlugin } from "@bulkhead/plugins";
+
+const MOD = new URL("../mod.ts", import.meta.url).pathname;
+
+/** A world with one plugin, whose hooks note each event in the plugin's data directory. */
+async function withHooks(
+  manifest: string,
+  script: unknown,
+  fn: (
+    run: (
+      ...args: string[]
+    ) => Promise<{ code: number; out: string; err: string }>,
+    log: () => Promise<Record<string, unknown>[]>,
+    ws: string,
+  ) => Promise<void>,
+): Promise<void> {
+  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
+  const plugin = `${dir}/plugins/watch`;
+  await Deno.mkdir(plugin, { recursive: true });
+  await Deno.mkdir(`${dir}/ws`);
+  await Deno.writeTextFile(`${plugin}/plugin.toml`, manifest);
+  await Deno.writeTextFile(
+    `${plugin}/note.sh`,
+    `#!/bin/sh\ncat >> "$PLUGIN_DATA_DIR/log"\necho >> "$PLUGIN_DATA_DIR/log"\nexit \${1:-0}\n`,
+  );
+  await Deno.chmod(`${plugin}/note.sh`, 0o755);
+  const { hash } = await digestPlugin(plugin);
+  await Deno.writeTextFile(`${dir}/script.json`, JSON.stringify(script));
+  try {
+    await fn(
+      async (...args) => {
+        const { code, stdout, stderr } = await new Deno.Command(
+          Deno.execPath(),
+          {
+            args: [
+              "run",
+              "-A",
+              MOD,
+              "run",
+              "--script",
+              `${dir}/script.json`,
+              "--cwd",
+              `${dir}/ws`,
+              "--home",
+              `${dir}/home`,
+              "--plugin-dir",
+              `${dir}/plugins`,
+              "--trust-plugin",
+              `watch=${hash}`,
+              "--isolation",
+              "preferred",
+              ...args,
+            ],
+            env: { FNO_CLAIMS_ROOT: dir },
+            stdin: "null",
+          },
+        ).output();
+        return {
+          code,
+          out: new TextDecoder().decode(stdout),
+          err: new TextDecoder().decode(stderr),
+        };
+      },
+      async () =>
+        (await Deno.readTextFile(`${dir}/home/data/watch/log`)).trim()
+          .split("\n").filter(Boolean).map((line) => JSON.parse(line)),
+      `${dir}/ws`,
+    );
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+}
+
+const EVENTS = [
+  "session_start",
+  "user_prompt",
+  "pre_tool",
+  "post_tool",
+  "post_tool_failure",
+  "stop",
+  "session_end",
+];
+
+Deno.test("run: every event of a session reaches the hooks, in order and with its payload", async () => {
+  const manifest = EVENTS.map((event) =>
+    `[[hooks]]\nevent = "${event}"\ncommand = "./note.sh"\n`
+  ).join("\n");
+  const script = {
+    schema: 1,
+    turns: [{
+      steps: [
+        {
+          message: [{ tool: "Write", input: { file_path: "a", content: "x" } }],
+        },
+        { message: [{ tool: "Read", input: { file_path: "missing" } }] },
+        { say: "done" },
+      ],
+    }],
+  };
+  await withHooks(manifest, script, async (run, log, ws) => {
+    const { code, out, err } = await run("hello");
+    assertEquals([code, err], [0, ""], out);
+    const seen = await log();
+    assertEquals(
+      new Set(seen.map((payload) => payload.event)),
+      new Set(EVENTS),
+      out,
+    );
+    assertEquals(seen[0]?.event, "session_start");
+    assertEquals(seen[1]?.event, "user_prompt");
+    assertEquals(seen[1]?.prompt, "hello");
+    assertEquals(seen.at(-1)?.event, "session_end");
+    assertEquals(seen.at(-2)?.event, "stop");
+    const failure = seen.find((payload) =>
+      payload.event === "post_tool_failure"
+    );
+    assertStringIncludes(JSON.stringify(failure), '"name":"Read"');
+    assertEquals(seen.every((payload) => payload.cwd === ws), true);
+    assertEquals(seen.every((payload) => payload.plugin === "watch"), true);
+  });
+});
+
+Deno.test("run: a pre_tool hook denies a call that guard and posture would allow", async () => {
+  const manifest =
+    `[[hooks]]\nevent = "pre_tool"\ncommand = "./note.sh"\nargs = ["2"]\nmatcher = "Write|Edit"\n`;
+  const script = {
+    schema: 1,
+    turns: [{
+      steps: [{
+        message: [{ tool: "Write", input: { file_path: "a", content: "x" } }],
+      }],
+    }],
+  };
+  await withHooks(manifest, script, async (run, _log, ws) => {
+    const { code, out } = await run("hello");
+    assertEquals(code, 0, out);
+    assertStringIncludes(out, "denied by plugin watch");
+    assertEquals(await Array.fromAsync(Deno.readDir(ws)), []);
+  });
+});
+
+Deno.test("run: a user_prompt hook refuses the prompt, and nothing is sent", async () => {
+  const manifest =
+    `[[hooks]]\nevent = "user_prompt"\ncommand = "./note.sh"\nargs = ["2"]\n`;
+  const script = { schema: 1, turns: [{ steps: [{ say: "never said" }] }] };
+  await withHooks(manifest, script, async (run) => {
+    const { code, out, err } = await run("hello");
+    assertEquals(code, 1);
+    assertStringIncludes(err, "a plugin's hook refused it");
+    assertEquals(out.includes("never said"), false);
+  });
+});
+
+Deno.test("run: a hook that fails is told and does not end the session", async () => {
+  const manifest =
+    `[[hooks]]\nevent = "session_start"\ncommand = "./note.sh"\nargs = ["7"]\n`;
+  const script = { schema: 1, turns: [{ steps: [{ say: "said" }] }] };
+  await withHooks(manifest, script, async (run) => {
+    const { code, out, err } = await run("hello");
+    assertEquals(code, 0);
+    assertStringIncludes(out, "said");
+    assertStringIncludes(err, 'hook session_start of plugin "watch"');
+  });
+});
