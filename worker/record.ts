@@ -28,14 +28,6 @@ import {
 } from "./store/state.ts";
 import type { EndReason, WorkerOptions } from "./worker.ts";
 
-/** The claim on a session: one without the other is useless. */
-export interface SessionClaim {
-  /** The session's id. */
-  readonly sessionUuid: string;
-  /** Who holds it, such as `stream:<short id>`. */
-  readonly holder: string;
-}
-
 /** A death this soon after the start, without a finished turn, counts as one in a row. */
 const EARLY_DEATH_MS = 10_000;
 

@@ -19,7 +19,7 @@ import type { OpenAsk } from "./asks.ts";
 import type { Frame } from "./frame.ts";
 import type { FrameLogOptions } from "./frame_log.ts";
 import { createPosture, type PermissionRules } from "./posture.ts";
-import { type SessionClaim, WorkerRecord } from "./record.ts";
+import { WorkerRecord } from "./record.ts";
 import { WorkerServer } from "./server.ts";
 import {
   type AskPolicy,
@@ -36,6 +36,14 @@ export const IDLE_GRACE_MS = 900_000;
 
 /** Why a worker ended. */
 export type EndReason = "child_exited" | "shutdown" | "idle-release";
+
+/** The claim on a session: one without the other is useless. */
+export interface SessionClaim {
+  /** The session's id. */
+  readonly sessionUuid: string;
+  /** Who holds it, such as `stream:<short id>`. */
+  readonly holder: string;
+}
 
 /** Options of {@linkcode runWorker}. */
 export interface WorkerOptions

@@ -96,7 +96,8 @@ export const start: WorkerVerb = {
   summary: "start a session in the background",
   help: `Usage: worker start NAME [flags] [-- COMMAND…]
 
-  --agent claude|scripted   the agent (default: claude); COMMAND replaces its program
+  --agent NAME              claude (default), codex, opencode, scripted or acp:COMMAND;
+                            COMMAND after -- replaces its program
   --cwd DIR                 where it works (default: here)
   --resume UUID | --session-id UUID, --model NAME, --script FILE
   --allow TOOL              a tool that may run unasked (again for more)

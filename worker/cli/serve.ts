@@ -44,13 +44,14 @@ const FLAGS: FlagSpec = {
 /** The help text. */
 export const SERVE_HELP =
   `Usage: worker --stream --short-id ID --home DIR [flags] -- ARGV…
-       worker --stream --short-id ID --home DIR --agent claude|scripted [flags]
+       worker --stream --short-id ID --home DIR --agent NAME [flags]
 
 Is the worker of one session: starts the agent, serves <DIR>/<ID>/worker.sock, ends with the session.
 
   --cwd DIR              where the agent works (default: the temporary directory)
   --session-uuid U --holder H   the claim on the session; only together
-  --agent NAME           claude or scripted, with our argv and the gate, instead of ARGV
+  --agent NAME           claude, codex, opencode, scripted or acp:COMMAND, with our argv and gate,
+                         instead of ARGV; ARGV then replaces its program
   --script FILE          what the scripted agent plays
   --resume UUID | --session-id UUID, --model NAME, --name NAME
   --allow TOOL           a tool that may run unasked (again for more)
@@ -107,11 +108,12 @@ export async function serve(
     sessionId: flags.text("session-id"),
     model: flags.text("model"),
   };
+  const driver = await driverOf(flags);
   const worker = await runWorker({
     shortId,
     home,
     cwd,
-    driver: driverOf(flags),
+    driver,
     rules: { allow: flags.list("allow") },
     trustProject: flags.on("trust-project") ||
       await isTrustedProject(cwd, Deno.env.get("HOME") ?? "/"),
@@ -147,16 +149,29 @@ function onSignals(worker: Worker): () => void {
   };
 }
 
-function driverOf(flags: Flags): AgentDriver {
+/** Drivers are loaded when they are asked for: a worker carries one agent. */
+async function driverOf(flags: Flags): Promise<AgentDriver> {
   const agent = flags.text("agent");
   if (agent === undefined) {
     if (flags.rest.length === 0) throw usage("the agent's argv is missing");
     return argvDriver(flags.rest);
   }
   const command = flags.rest.length === 0 ? {} : { command: flags.rest };
+  if (agent.startsWith("acp:") || agent === "acp") {
+    const { acpDriver } = await import("../agents/acp.ts");
+    const words = agent === "acp"
+      ? flags.rest
+      : agent.slice(4).trim().split(/\s+/);
+    if (words.length === 0) throw usage("the agent's argv is missing");
+    return acpDriver({ command: words });
+  }
   switch (agent) {
     case "claude":
       return claudeDriver(command);
+    case "codex":
+      return (await import("../agents/codex.ts")).codexDriver(command);
+    case "opencode":
+      return (await import("../agents/opencode.ts")).openCodeDriver(command);
     case "scripted": {
       const script = flags.text("script");
       return scriptedDriver(
@@ -164,7 +179,9 @@ function driverOf(flags: Flags): AgentDriver {
       );
     }
     default:
-      throw usage(`no agent "${agent}"; it is claude or scripted`);
+      throw usage(
+        `no agent "${agent}"; it is claude, codex, opencode, scripted or acp:COMMAND`,
+      );
   }
 }
 

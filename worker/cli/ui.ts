@@ -1,18 +1,50 @@
-import { UsageError } from "@bulkhead/sandbox/command";
-import type { WorkerVerb } from "./shared.ts";
+import {
+  type CommandIo,
+  type Flags,
+  printResult,
+} from "@bulkhead/sandbox/command";
+import { ensureHome } from "../store/home.ts";
+import { homeOf, type WorkerVerb } from "./shared.ts";
 
 /** `ui`: the page to watch with. */
 export const ui: WorkerVerb = {
-  summary: "serve the page to watch with",
-  help: "Usage: worker ui [--port N]\n",
+  summary:
+    "serve a page on loopback that shows every session and answers questions",
+  help: `Usage: worker ui
+
+  --port N        the port on 127.0.0.1 (default: any free one)
+
+Ends on Ctrl-C. Whoever has the printed address may answer questions: the token is in its fragment.
+`,
   flags: { string: ["port"] },
   operands: [0, 0],
-  run(): Promise<number> {
-    return Promise.reject(
-      new UsageError(
-        "Cannot serve the page: it is not here yet",
-        "bulkhead worker watch ID",
-      ),
-    );
+  async run(flags: Flags, io: CommandIo): Promise<number> {
+    const { servePage } = await import("../page/server.ts");
+    const home = homeOf(flags);
+    await ensureHome(home);
+    const port = flags.integer("port");
+    await using page = await servePage({
+      home: home.root,
+      ...(port === undefined ? {} : { port }),
+    });
+    if (flags.on("json")) printResult(io, { url: page.url, port: page.port });
+    else io.out(`${page.url}\n`);
+    await ended();
+    return 0;
   },
 };
+
+/** Resolves on INT or TERM. */
+function ended(): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      for (const signal of ["SIGINT", "SIGTERM"] as const) {
+        Deno.removeSignalListener(signal, end);
+      }
+      resolve();
+    };
+    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+      Deno.addSignalListener(signal, end);
+    }
+  });
+}
