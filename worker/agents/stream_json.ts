@@ -319,7 +319,8 @@ export class StreamJsonDriver implements AgentDriver {
         break;
       }
       if (first === undefined) break;
-      this.#early.push(...first);
+      // Their bytes are gone by the time they are read; the lines are not.
+      this.#early.push(...first.map(({ frame, raw }) => ({ frame, raw })));
       await Promise.resolve();
     }
     await Promise.race([stopped, child.ended]);
