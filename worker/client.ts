@@ -163,6 +163,7 @@ export class WorkerClient implements Disposable {
   #ids = 0;
   #writing: Promise<void> = Promise.resolve();
   #reading = false;
+  #pumping: Promise<void> = Promise.resolve();
   #closed = false;
 
   /**
@@ -199,7 +200,7 @@ export class WorkerClient implements Disposable {
       ),
     )
       .catch(() => this.#fail());
-    this.#pump();
+    this.#pumping = this.#pump();
     return await promise;
   }
 
@@ -368,6 +369,13 @@ export class WorkerClient implements Disposable {
     await this.call("stream.shutdown");
   }
 
+  /** Resolves when the worker has let this connection go, which it does once its record is written. */
+  async ended(): Promise<void> {
+    await this.#pumping;
+    while (!this.#closed && await nextOrEnd(this.#reader) !== null);
+    this.close();
+  }
+
   /**
    * Everything that happens from a cursor on, each frame exactly once and in order. It runs on a connection of its
    * own: a watcher that is slow misses frames, is told so by `gap`, and holds up no call.
@@ -440,7 +448,7 @@ export class WorkerClient implements Disposable {
 
   /** Reads while a call is open, so that an idle client keeps nothing busy. */
   async #pump(): Promise<void> {
-    if (this.#reading) return;
+    if (this.#reading) return await this.#pumping;
     this.#reading = true;
     try {
       while (this.#pending.size > 0) {

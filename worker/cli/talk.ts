@@ -189,6 +189,7 @@ export const stop: WorkerVerb = {
   async run(flags, io): Promise<number> {
     using worker = await client(flags, operand(flags, 0));
     await worker.shutdown();
+    await worker.ended();
     if (flags.on("json")) printResult(io, { stopped: true });
     return 0;
   },
