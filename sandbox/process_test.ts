@@ -104,6 +104,44 @@ Deno.test("ManagedProcess: children die with a killed parent", async () => {
   await parent.stderr.cancel();
 });
 
+Deno.test("run(): a call that asked for confinement dies with a killed parent, whatever confines it", async () => {
+  for (const path of [Deno.env.get("PATH") ?? "", "/nowhere"]) {
+    const dir = await Deno.makeTempDir();
+    const parent = await startProcess([
+      Deno.execPath(),
+      "eval",
+      `import { run } from "${new URL("./mod.ts", import.meta.url)}";
+       await run(["/bin/sh", "-c", "echo $$ > '${dir}/pid'; exec sleep 64.5"], {
+         cwd: "${dir}",
+         env: { PATH: "/usr/bin:/bin", HOME: "/nowhere" },
+         isolation: { policy: { write: ["${dir}"] }, level: "preferred" },
+         onStdout: () => {},
+       });`,
+    ], { env: { ...Deno.env.toObject(), PATH: path, NO_COLOR: "1" } });
+    const isRunning = async (): Promise<boolean> => {
+      for await (const { name } of Deno.readDir("/proc")) {
+        if (!/^\d+$/.test(name)) continue;
+        const line = await Deno.readTextFile(`/proc/${name}/cmdline`)
+          .catch(() => "");
+        if (line === "sleep\x0064.5\0") return true;
+      }
+      return false;
+    };
+    const until = async (wanted: boolean): Promise<void> => {
+      for (let i = 0; i < 500 && await isRunning() !== wanted; i++) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      assertEquals(await isRunning(), wanted);
+    };
+    await until(true);
+    parent.kill("SIGKILL");
+    await until(false);
+    await parent.end();
+    await Promise.all([parent.stdout.cancel(), parent.stderr.cancel()]);
+    await Deno.remove(dir, { recursive: true });
+  }
+});
+
 Deno.test("ManagedProcess works with `await using`", async () => {
   let pid = 0;
   {

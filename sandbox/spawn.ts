@@ -28,7 +28,7 @@ export interface Wiring {
   stdout: "piped" | "null";
   stderr: "piped" | "null" | "inherit";
   /** Signal the child gets when we die; needs setpriv(1) on Linux. */
-  parentDeath?: Deno.Signal;
+  parentDeath?: Deno.Signal | undefined;
 }
 
 /** A started child and the means to end its whole tree. */
@@ -85,6 +85,11 @@ export async function spawnTree(
     : undefined;
   const mark = crypto.randomUUID();
   const confined = isolated?.backend === "bubblewrap";
+  // bwrap dies with us by itself; whoever asked for confinement and got less should
+  // not get that less too.
+  const asked = options.isolation !== undefined &&
+    options.isolation.level !== "off";
+  const { parentDeath = asked ? "SIGKILL" : undefined } = wiring;
   Object.assign(env, isolated?.env);
   // A PID namespace ends with its first process; only other trees need the mark.
   if (!confined) env[TREE_VARIABLE] = mark;
@@ -92,7 +97,7 @@ export async function spawnTree(
     const child = start(isolated?.argv ?? argv, {
       cwd,
       env,
-      wiring: confined ? { ...wiring, parentDeath: undefined } : wiring,
+      wiring: { ...wiring, parentDeath: confined ? undefined : parentDeath },
       wrap: !confined,
     });
     return {
