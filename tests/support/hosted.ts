@@ -42,6 +42,8 @@ export interface Hosted extends AsyncDisposable {
   answerAbout(text: string, answer: AskAnswer): Promise<void>;
 }
 
+const BOUND_MS = 90_000;
+
 /** Why calls outside are denied. */
 export const OFF_LIMITS = "outside is off limits";
 
@@ -73,6 +75,34 @@ function keepInside(outside: string, judged: ToolCall[]): Decider {
         : { decision: "allow" };
     },
   };
+}
+
+/** A test that hangs says what it was waiting for, and what came last. */
+async function bounded<T>(
+  what: string,
+  work: Promise<T>,
+  session: Session,
+): Promise<T> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const last = session.log.since(0).entries.slice(-5).map((entry) =>
+        entry.raw.slice(0, 300)
+      );
+      reject(
+        new Error(
+          `${what} has not come within ${BOUND_MS} ms, after:\n${
+            last.join("\n")
+          }`,
+        ),
+      );
+    }, BOUND_MS);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /**
@@ -128,13 +158,21 @@ export async function hostAgent(
     frames: () => session.log.since(0).entries.map((entry) => entry.frame),
     async turn(text) {
       const { turn } = await session.send({ text });
-      return await session.outcome(turn);
+      return await bounded(
+        `the turn "${text}"`,
+        session.outcome(turn),
+        session,
+      );
     },
-    until,
+    until: (met) => bounded("what was waited for", until(met), session),
     async answerAbout(text, answer) {
       const find = () =>
         session.asks.find((ask) => JSON.stringify(ask.input)?.includes(text));
-      await until(() => find() !== undefined);
+      await bounded(
+        `the ask about "${text}"`,
+        until(() => find() !== undefined),
+        session,
+      );
       session.answer(find()!.id, answer);
     },
     async [Symbol.asyncDispose]() {
