@@ -1,3 +1,4 @@
+import { loadConfig, ToolRegistry } from "@bulkhead/plugins";
 import type { CommandIo } from "@bulkhead/sandbox/command";
 import {
   acquireClaim,
@@ -27,27 +28,10 @@ import {
   textRenderer,
 } from "./run/render.ts";
 import { SessionNotes } from "./run/notes.ts";
+import { allowList, askTimeout } from "./run/settings.ts";
 import { printSummary } from "./run/summary.ts";
 import { openTools, type SessionTools } from "./run/tools.ts";
 import { watchSocket } from "./run/watchdog.ts";
-
-/**
- * Tools that need no question: reading, writing where the guard allows it, and the
- * tools of plugins that were trusted. A shell needs one.
- */
-const DEFAULT_ALLOW: readonly string[] = [
-  "Read",
-  "Glob",
-  "Grep",
-  "LS",
-  "NotebookRead",
-  "Write",
-  "Edit",
-  "MultiEdit",
-  "NotebookEdit",
-  "apply_patch",
-  "mcp__bulkhead",
-];
 
 /**
  * `bulkhead run`: hosts one guarded session.
@@ -102,6 +86,18 @@ async function claimWorkspace(
   if (outcome.kind === "error") throw new Error(outcome.message);
 }
 
+/** What a session is made of besides its agent. */
+interface SessionSetup {
+  /** The user's configuration. */
+  user: Record<string, unknown>;
+  /** Plugins, which are found and hashed while the agent comes up. */
+  loading: Promise<SessionTools>;
+  /** Where their tools go. */
+  registry: ToolRegistry;
+  /** What a person types. */
+  readLine: ReadLine;
+}
+
 /** One session from its first line to its summary. */
 class Run {
   readonly #args: RunArguments;
@@ -125,47 +121,68 @@ class Run {
     try {
       const agent = await chooseAgent(this.#args, this.#places);
       if (agent.notice) this.#render.note(agent.notice);
-      const tools = await openTools(
+      const config = await loadConfig(this.#places);
+      // The agent takes longest to come up: plugins are found and hashed meanwhile.
+      const registry = new ToolRegistry();
+      const loading = openTools(
         this.#args,
         this.#places,
+        config,
         this.#io,
         readLine,
+        registry,
       );
+      loading.catch(() => {});
       try {
-        for (const line of tools.notices) this.#render.note(line);
-        return await this.#session(agent, tools, readLine);
+        return await this.#session(agent, {
+          user: config.user,
+          loading,
+          registry,
+          readLine,
+        });
       } finally {
-        await tools.close();
+        await loading.then((tools) => tools.close(), () => {});
       }
     } finally {
       close();
     }
   }
 
-  async #session(
-    agent: ChosenAgent,
-    tools: SessionTools,
-    readLine: ReadLine,
-  ): Promise<number> {
-    const hooks = new SessionHooks(tools.hooks, {
+  async #session(agent: ChosenAgent, setup: SessionSetup): Promise<number> {
+    const { loading, registry, readLine } = setup;
+    const hooks = new SessionHooks(loading.then((tools) => tools.hooks), {
       id: () => this.#worker?.sessionId ?? "",
       workspace: this.#places.workspace,
       report: (line) => this.#render.warn(line),
     });
-    await hooks.tell("session_start");
-    const worker = await runWorker({
+    const starting = runWorker({
       shortId: `run-${crypto.randomUUID().slice(0, 8)}`,
       home: `${this.#places.home}/workers`,
       cwd: this.#places.workspace,
       driver: agent.driver,
-      deciders: await this.#deciders(tools, hooks),
-      tools: tools.registry,
+      deciders: await this.#deciders(setup.user, hooks),
+      tools: {
+        ready: loading,
+        get: (name) => registry.get(name),
+        [Symbol.iterator]: () => registry[Symbol.iterator](),
+      },
       asks: this.#args.keep ? "wait" : "attached",
       ...this.#args.resume === undefined ? {} : { resume: this.#args.resume },
       ...this.#args.model === undefined ? {} : { model: this.#args.model },
-      ...askTimeout(tools.user),
+      ...askTimeout(setup.user),
     });
+    starting.catch(() => {});
+    let tools: SessionTools;
+    try {
+      tools = await loading;
+    } catch (error) {
+      await starting.then((worker) => worker.end(), () => {});
+      throw error;
+    }
+    for (const line of tools.notices) this.#render.note(line);
+    const worker = await starting;
     this.#worker = worker;
+    await hooks.tell("session_start");
     const dog = await watchSocket(worker.socketPath);
     const stopFollowing = this.#follow(worker, hooks);
     const stopSignals = this.#listen(worker);
@@ -191,7 +208,7 @@ class Run {
   }
 
   async #deciders(
-    tools: SessionTools,
+    user: Record<string, unknown>,
     hooks: SessionHooks,
   ): Promise<Decider[]> {
     const { workspace, home } = this.#places;
@@ -199,10 +216,7 @@ class Run {
       workspace,
       ...await Promise.all(this.#args.roots.map((root) => Deno.realPath(root))),
     ];
-    const allow = [
-      ...configuredAllow(tools.user) ?? DEFAULT_ALLOW,
-      ...this.#args.allow,
-    ];
+    const allow = [...allowList(user), ...this.#args.allow];
     const posture = await createPosture({ cwd: workspace, rules: { allow } });
     const guard = guardDecider({
       roots,
@@ -342,39 +356,4 @@ class Run {
       end,
     }, this.#args.json);
   }
-}
-
-function workerTable(user: Record<string, unknown>): Record<string, unknown> {
-  const table = user.worker;
-  return typeof table === "object" && table !== null
-    ? Object.fromEntries(Object.entries(table))
-    : {};
-}
-
-function configuredAllow(
-  user: Record<string, unknown>,
-): string[] | undefined {
-  const { allow } = workerTable(user);
-  if (allow === undefined) return undefined;
-  if (
-    !Array.isArray(allow) || !allow.every((name) => typeof name === "string")
-  ) {
-    throw new TypeError(
-      'Cannot read config.toml: worker.allow is not a list of tool names; write allow = ["Read"]',
-    );
-  }
-  return allow;
-}
-
-function askTimeout(
-  user: Record<string, unknown>,
-): { askTimeoutMs?: number } {
-  const value = workerTable(user).ask_timeout_ms;
-  if (value === undefined) return {};
-  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
-    throw new TypeError(
-      "Cannot read config.toml: worker.ask_timeout_ms is not a whole number of milliseconds",
-    );
-  }
-  return { askTimeoutMs: value };
 }

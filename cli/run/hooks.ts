@@ -17,7 +17,8 @@ export interface HookSession {
 
 /** The hooks of trusted plugins over the life of one session. */
 export class SessionHooks {
-  readonly #hooks: readonly LoadedHook[];
+  readonly #loading: Promise<readonly LoadedHook[]>;
+  #hooks: readonly LoadedHook[] | undefined;
   readonly #session: HookSession;
   /** Calls that were judged, by id, so that their result can be told with them. */
   readonly #calls = new Map<string, ToolCall>();
@@ -26,42 +27,45 @@ export class SessionHooks {
   /**
    * Takes the hooks of a session.
    *
-   * @param hooks The hooks.
+   * @param loading Resolves with the hooks; calls and events wait for them.
    * @param session What they are told.
    */
-  constructor(hooks: readonly LoadedHook[], session: HookSession) {
-    this.#hooks = hooks;
+  constructor(loading: Promise<readonly LoadedHook[]>, session: HookSession) {
+    this.#loading = loading;
     this.#session = session;
+    loading.then((hooks) => this.#hooks = hooks, () => {});
   }
 
   /** Hooks as the last decider before a person: the strictest of them counts. */
   decider(): Decider {
     return {
       name: "hooks",
-      decide: async (call: ToolCall): Promise<Verdict | null> => {
-        if (call.toolUseId !== undefined) this.#remember(call);
-        const outcome = await this.#fire("pre_tool", {
-          tool: toolOf(call),
-        });
-        if (outcome === undefined) return null;
-        const { decision, reason, updatedInput, additionalContext } = outcome;
-        if (
-          decision === undefined && updatedInput === undefined &&
-          additionalContext.length === 0
-        ) return null;
-        const by = outcome.reports.filter((report) =>
-          report.decision === decision
-        ).map((report) => report.plugin).join(", ");
-        return {
-          decision: decision ?? "undecided",
-          ...reason === undefined ? {} : { reason },
-          ...by === "" ? {} : { by: `plugin ${by}` },
-          ...updatedInput === undefined ? {} : { updatedInput },
-          ...additionalContext.length === 0
-            ? {}
-            : { additionalContext: additionalContext.join("\n") },
-        };
-      },
+      // Without hooks the answer is plain, and a call is not held up by a promise.
+      decide: (call) => this.#hooks?.length === 0 ? null : this.#decide(call),
+    };
+  }
+
+  async #decide(call: ToolCall): Promise<Verdict | null> {
+    if (call.toolUseId !== undefined) this.#remember(call);
+    const outcome = await this.#fire("pre_tool", {
+      tool: toolOf(call),
+    });
+    if (outcome === undefined) return null;
+    const { decision, reason, updatedInput, additionalContext } = outcome;
+    if (
+      decision === undefined && updatedInput === undefined &&
+      additionalContext.length === 0
+    ) return null;
+    const by = outcome.reports.filter((report) => report.decision === decision)
+      .map((report) => report.plugin).join(", ");
+    return {
+      decision: decision ?? "undecided",
+      ...reason === undefined ? {} : { reason },
+      ...by === "" ? {} : { by: `plugin ${by}` },
+      ...updatedInput === undefined ? {} : { updatedInput },
+      ...additionalContext.length === 0
+        ? {}
+        : { additionalContext: additionalContext.join("\n") },
     };
   }
 
@@ -81,7 +85,7 @@ export class SessionHooks {
 
   /** Looks at a frame for the results of calls and tells them; does not wait. */
   observe(frame: Frame): void {
-    if (this.#hooks.length === 0 || frame.kind !== "user_echo") return;
+    if (this.#hooks?.length === 0 || frame.kind !== "user_echo") return;
     for (const result of frame.tool_results ?? []) {
       const call = this.#calls.get(result.tool_use_id);
       if (call === undefined) continue;
@@ -101,7 +105,7 @@ export class SessionHooks {
   }
 
   #remember(call: ToolCall): void {
-    if (call.toolUseId === undefined || this.#hooks.length === 0) return;
+    if (call.toolUseId === undefined || this.#hooks?.length === 0) return;
     this.#calls.set(call.toolUseId, call);
     if (this.#calls.size <= 1000) return;
     const oldest = this.#calls.keys().next().value;
@@ -112,9 +116,10 @@ export class SessionHooks {
     event: string,
     extra: Record<string, unknown>,
   ): Promise<HookOutcome | undefined> {
-    if (this.#hooks.length === 0) return undefined;
+    const hooks = this.#hooks ?? await this.#loading;
+    if (hooks.length === 0) return undefined;
     const { workspace } = this.#session;
-    const outcome = await fireHooks(this.#hooks, event, {
+    const outcome = await fireHooks(hooks, event, {
       payload: {
         session_id: this.#session.id(),
         cwd: workspace,

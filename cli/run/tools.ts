@@ -1,13 +1,13 @@
 import { type IsolationLevel, probeIsolation } from "@bulkhead/sandbox";
 import type { CommandIo } from "@bulkhead/sandbox/command";
 import {
-  loadConfig,
   type LoadedHook,
   loadPlugins,
   parseTrustPin,
   type PluginsConfig,
   registerPlugins,
-  ToolRegistry,
+  type ResolvedConfig,
+  type ToolRegistry,
   type TrustPin,
 } from "@bulkhead/plugins";
 import { installDemoPlugin } from "./demo_plugin.ts";
@@ -18,14 +18,10 @@ import { askTrust } from "./trust_prompt.ts";
 
 /** The tools and hooks of a session, and what the user has configured. */
 export interface SessionTools {
-  /** Plugin and native tools, from one registry. */
-  registry: ToolRegistry;
   /** The hooks of trusted plugins. */
   hooks: readonly LoadedHook[];
   /** What people should see, one line each. */
   notices: string[];
-  /** The user's whole configuration. */
-  user: Record<string, unknown>;
   /** Ends the native plugins. */
   close(): Promise<void>;
 }
@@ -35,15 +31,19 @@ export interface SessionTools {
  *
  * @param args The command line.
  * @param places Where the session lives.
+ * @param resolved The configuration.
  * @param io Asks about new plugins, where a person is there.
  * @param readLine Reads the answers.
+ * @param registry Where plugin and native tools go.
  * @returns the tools.
  */
 export async function openTools(
   args: RunArguments,
   places: Places,
+  resolved: ResolvedConfig,
   io: CommandIo,
   readLine: ReadLine,
+  registry: ToolRegistry,
 ): Promise<SessionTools> {
   const { home, workspace } = places;
   const notices: string[] = [];
@@ -61,7 +61,6 @@ export async function openTools(
     );
     level ??= "preferred";
   }
-  const resolved = await loadConfig({ home, workspace });
   notices.push(...resolved.notices);
   const config: PluginsConfig = {
     ...resolved.config,
@@ -73,7 +72,6 @@ export async function openTools(
     config.enabled = true;
     config.trust = { ...config.trust, enabled: true };
   }
-  const registry = new ToolRegistry();
   const outcome = await loadPlugins({
     config,
     home,
@@ -97,10 +95,8 @@ export async function openTools(
     close = opened.close;
   }
   return {
-    registry,
     hooks: outcome.status === "loaded" ? outcome.hooks : [],
     notices,
-    user: resolved.user,
     close,
   };
 }

@@ -107,6 +107,8 @@ export interface HostTool {
 
 /** The tools the host offers. The `ToolRegistry` of `@bulkhead/plugins` fits. */
 export interface ToolSource {
+  /** Settles when the tools are all there; an agent that asks for them earlier waits. */
+  readonly ready?: Promise<unknown>;
   /** One tool by name. */
   get(name: string): HostTool | undefined;
   /** All tools. */

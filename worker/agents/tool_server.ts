@@ -61,6 +61,7 @@ export class ToolServer {
       case "ping":
         return success(id, {});
       case "tools/list":
+        await this.#tools.ready;
         return success(id, { tools: [...this.#tools].map(describe) });
       case "tools/call":
         return await this.#call(id, params);
@@ -80,6 +81,7 @@ export class ToolServer {
 
   async #call(id: unknown, params: JsonObject): Promise<JsonObject> {
     const name = typeof params.name === "string" ? params.name : "";
+    await this.#tools.ready;
     const tool = this.#tools.get(name);
     if (tool === undefined) {
       return failure(id, INVALID_PARAMS, `Unknown tool "${name}"`);
