@@ -8,6 +8,7 @@ import {
   isLoaderVariable,
   type IsolationOptions,
   type ManagedProcess,
+  requirePermissions,
   startProcess,
 } from "@bulkhead/sandbox";
 import {
@@ -92,6 +93,9 @@ const SESSION_MARKERS =
 export function agentEnvironment(
   extra: Readonly<Record<string, string>> = {},
 ): Record<string, string> {
+  requirePermissions("Reading the environment for the agent", [{
+    name: "env",
+  }]);
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(Deno.env.toObject())) {
     if (!SESSION_MARKERS.test(name) && !isLoaderVariable(name)) {

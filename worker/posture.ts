@@ -5,6 +5,7 @@
  */
 
 import type { Decider, ToolCall, Verdict } from "./agents/driver.ts";
+import { namedPermissions } from "@bulkhead/sandbox";
 import {
   escapesDirectory,
   suspectPaths,
@@ -245,8 +246,12 @@ const NO_RULES: ProjectRules = { allow: [], deny: [], ask: [] };
 export async function createPosture(options: PostureOptions): Promise<Posture> {
   let cwd = options.cwd;
   try {
-    cwd = await Deno.realPath(options.cwd);
-  } catch {
+    cwd = await namedPermissions(
+      `Looking at "${options.cwd}"`,
+      () => Deno.realPath(options.cwd),
+    );
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
     // A directory that is not there yet: its name as given is the boundary.
   }
   const mode = options.project ?? "untrusted";
@@ -273,15 +278,21 @@ export async function isTrustedProject(
   cwd: string,
   home: string,
 ): Promise<boolean> {
-  try {
-    const real = await Deno.realPath(cwd);
-    const text = await Deno.readTextFile(`${home}/.claude.json`);
-    const config: unknown = JSON.parse(text);
-    const projects = field(config, "projects");
-    return field(field(projects, real), "hasTrustDialogAccepted") === true;
-  } catch {
-    return false;
-  }
+  return await namedPermissions(`Reading "${home}/.claude.json"`, async () => {
+    try {
+      const real = await Deno.realPath(cwd);
+      const config: unknown = JSON.parse(
+        await Deno.readTextFile(`${home}/.claude.json`),
+      );
+      return field(
+        field(field(config, "projects"), real),
+        "hasTrustDialogAccepted",
+      ) === true;
+    } catch (error) {
+      if (error instanceof Deno.errors.NotCapable) throw error;
+      return false;
+    }
+  });
 }
 
 /** Reads the settings files again when one of them has changed. */

@@ -101,7 +101,8 @@ export function escapesDirectory(
 export function targetOf(path: string, cwd: string): string | undefined {
   try {
     return resolveTarget(path, cwd);
-  } catch {
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
     return undefined;
   }
 }
