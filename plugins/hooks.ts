@@ -8,7 +8,7 @@
  * | exits 2 | deny, the reason is its stderr |
  * | exits otherwise, cannot be started, times out, prints broken JSON | failed: reported; with `on_error = "block"` also deny |
  *
- * All hooks of an event run at the same time; the strictest answer wins.
+ * All hooks of an event run, up to 32 at the same time; the strictest answer wins.
  *
  * @module
  */
@@ -151,17 +151,24 @@ export async function fireHooks(
       (!hasTool(fired) || matches(hook.matcher, payload.tool?.name ?? ""))
     );
   const timestamp = new Date().toISOString();
-  const ran = await Promise.all(chosen.map(async (hook) => {
-    const started = performance.now();
-    const answer = await runHook(hook, {
-      ...payload,
-      ...foreignKeys(hook, payload),
-      event: fired,
-      plugin: hook.plugin,
-      timestamp,
-    }, options.signal);
-    return { hook, answer, durationMs: performance.now() - started };
-  }));
+  const ran: Ran[] = new Array(chosen.length);
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let index = next++; index < chosen.length; index = next++) {
+      const hook = chosen[index];
+      if (hook === undefined) return;
+      const started = performance.now();
+      const answer = await runHook(hook, {
+        ...payload,
+        ...foreignKeys(hook, payload),
+        event: fired,
+        plugin: hook.plugin,
+        timestamp,
+      }, options.signal);
+      ran[index] = { hook, answer, durationMs: performance.now() - started };
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, work));
   return combine(ran);
 }
 
@@ -207,6 +214,9 @@ interface Ran {
   answer: HookAnswer;
   durationMs: number;
 }
+
+/** Hooks that run at the same time; a manifest can hold thousands. */
+const PARALLEL = 32;
 
 const STRICTNESS: readonly HookDecision[] = ["allow", "ask", "deny"];
 
