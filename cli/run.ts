@@ -1,4 +1,5 @@
 import { loadConfig, ToolRegistry } from "@bulkhead/plugins";
+import { ensurePrivateDir, writeFileAtomic } from "@bulkhead/sandbox";
 import type { CommandIo } from "@bulkhead/sandbox/command";
 import {
   acquireClaim,
@@ -12,7 +13,7 @@ import {
 } from "@bulkhead/worker";
 import { chooseAgent, type ChosenAgent } from "./run/agents.ts";
 import { answerInPlace, approveAll } from "./run/asks.ts";
-import { guardDecider } from "./run/deciders.ts";
+import { guardDecider, guardMarker } from "./run/deciders.ts";
 import { SessionHooks } from "./run/hooks.ts";
 import { type ReadLine, terminalLines } from "./run/lines.ts";
 import {
@@ -106,6 +107,7 @@ class Run {
   readonly #render: Renderer;
   readonly #notes: SessionNotes;
   readonly #started = performance.now();
+  readonly #shortId = `run-${crypto.randomUUID().slice(0, 8)}`;
   #worker: Worker | undefined;
 
   constructor(args: RunArguments, places: Places, io: CommandIo) {
@@ -119,7 +121,8 @@ class Run {
   async play(): Promise<number> {
     const { readLine, close } = terminalLines(this.#io);
     try {
-      const agent = await chooseAgent(this.#args, this.#places);
+      const marker = this.#args.guard ? await this.#writeMarker() : undefined;
+      const agent = await chooseAgent(this.#args, this.#places, marker);
       if (agent.notice) this.#render.note(agent.notice);
       const config = await loadConfig(this.#places);
       // The agent takes longest to come up: plugins are found and hashed meanwhile.
@@ -145,7 +148,30 @@ class Run {
       }
     } finally {
       close();
+      await Deno.remove(this.#marker).catch(() => {});
     }
+  }
+
+  /** What is judged by when we are gone: agents whose gate is a process fall back to it. */
+  async #writeMarker(): Promise<string> {
+    await ensurePrivateDir(`${this.#places.home}/markers`);
+    const marker = guardMarker({
+      roots: await this.#roots(),
+      protectedPaths: [this.#places.home],
+    });
+    await writeFileAtomic(this.#marker, `${JSON.stringify(marker)}\n`);
+    return this.#marker;
+  }
+
+  get #marker(): string {
+    return `${this.#places.home}/markers/${this.#shortId}.json`;
+  }
+
+  async #roots(): Promise<string[]> {
+    return [
+      this.#places.workspace,
+      ...await Promise.all(this.#args.roots.map((root) => Deno.realPath(root))),
+    ];
   }
 
   async #session(agent: ChosenAgent, setup: SessionSetup): Promise<number> {
@@ -156,7 +182,7 @@ class Run {
       report: (line) => this.#render.warn(line),
     });
     const starting = runWorker({
-      shortId: `run-${crypto.randomUUID().slice(0, 8)}`,
+      shortId: this.#shortId,
       home: `${this.#places.home}/workers`,
       cwd: this.#places.workspace,
       driver: agent.driver,
@@ -212,10 +238,7 @@ class Run {
     hooks: SessionHooks,
   ): Promise<Decider[]> {
     const { workspace, home } = this.#places;
-    const roots = [
-      workspace,
-      ...await Promise.all(this.#args.roots.map((root) => Deno.realPath(root))),
-    ];
+    const roots = await this.#roots();
     const allow = [...allowList(user), ...this.#args.allow];
     const posture = await createPosture({ cwd: workspace, rules: { allow } });
     const guard = guardDecider({

@@ -34,12 +34,15 @@ export const AGENT_PROGRAMS: Record<string, { program: string; fix: string }> =
  *
  * @param args The command line.
  * @param places Where the session lives.
+ * @param marker What judges calls when we are gone, for agents whose gate is a
+ * process of its own.
  * @returns the agent.
  * @throws {Deno.errors.NotFound} when its program is not installed.
  */
 export async function chooseAgent(
   args: RunArguments,
   places: Places,
+  marker: string | undefined,
 ): Promise<ChosenAgent> {
   const asked = args.agent;
   if (asked === undefined) {
@@ -64,16 +67,17 @@ export async function chooseAgent(
       `Cannot run "${asked}": "${program}" is not on PATH; run: ${fix}`,
     );
   }
+  const options = marker === undefined ? {} : { marker };
   switch (asked) {
     case "claude":
       return { name: asked, driver: claudeDriver() };
     case "codex": {
       const { codexDriver } = await import("@bulkhead/worker/codex");
-      return { name: asked, driver: codexDriver() };
+      return { name: asked, driver: codexDriver(options) };
     }
     case "opencode": {
       const { openCodeDriver } = await import("@bulkhead/worker/opencode");
-      return { name: asked, driver: openCodeDriver() };
+      return { name: asked, driver: openCodeDriver(options) };
     }
     default:
       throw new UsageError(

@@ -1,12 +1,31 @@
 import { decideCall, type GuardMarker } from "@bulkhead/guard";
 import type { Decider, ToolCall, Verdict } from "@bulkhead/worker";
 
-/** What the guard of a hosted session needs to know. */
-export interface GuardDeciderOptions {
+/** What may be written. */
+export interface GuardScope {
   /** Directories that may be written, links resolved. */
   roots: readonly string[];
   /** Files of our own that nobody may write. */
   protectedPaths: readonly string[];
+}
+
+/**
+ * The marker that says what may be written.
+ *
+ * @param scope The roots.
+ * @returns an armed marker without an end.
+ */
+export function guardMarker(scope: GuardScope): GuardMarker {
+  return {
+    active: true,
+    allowedRoots: [...scope.roots],
+    hints: true,
+    protectedPaths: [...scope.protectedPaths],
+  };
+}
+
+/** What the guard of a hosted session needs to know. */
+export interface GuardDeciderOptions extends GuardScope {
   /** The home directory, for `~`. */
   home: string | undefined;
   /** Told the paths that an allowed call would write. */
@@ -21,12 +40,7 @@ export interface GuardDeciderOptions {
  * @returns the decider.
  */
 export function guardDecider(options: GuardDeciderOptions): Decider {
-  const marker: GuardMarker = {
-    active: true,
-    allowedRoots: [...options.roots],
-    hints: true,
-    protectedPaths: [...options.protectedPaths],
-  };
+  const marker = guardMarker(options);
   return {
     name: "guard",
     decide(call: ToolCall): Verdict | null {
