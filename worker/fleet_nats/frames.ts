@@ -1,0 +1,341 @@
+/**
+ * Frames over the server: a worker's frames go out in batches, each known by the
+ * index of its first frame; a reader gets each frame once, in order, and is told of
+ * what is gone.
+ *
+ * @module
+ */
+import { AckPolicy, DeliverPolicy, type JsMsg } from "@nats-io/jetstream";
+import { headers } from "@nats-io/transport-node";
+import type { ClientFrame } from "../client.ts";
+import type { Fleet } from "./connection.ts";
+import { frameSubject } from "./names.ts";
+
+const FROM = "Bulkhead-From";
+const COUNT = "Bulkhead-Count";
+const GAP = "Bulkhead-Gap";
+const MESSAGE_ID = "Nats-Msg-Id";
+const PUBLISH_TIMEOUT_MS = 3_000;
+const RETRY_MS = 250;
+const MAX_BATCH = 256 * 1024;
+const MAX_QUEUED = 4 * 1024 * 1024;
+const encoder = new TextEncoder();
+
+/** Frames from an index on. */
+export interface FrameBatch {
+  /** The index of the first frame. */
+  readonly from: number;
+  /** The frames. */
+  readonly frames: ClientFrame[];
+  /** The index after the last one. */
+  readonly next: number;
+  /** True when frames before the first one are gone. */
+  readonly gap: boolean;
+}
+
+interface Queued {
+  readonly index: number;
+  readonly json: string;
+  readonly gap: boolean;
+}
+
+/** Sends one life of a worker's frames to the server; keeps what is not confirmed. */
+export class FramePublisher {
+  readonly #fleet: Fleet;
+  readonly #subject: string;
+  readonly #epoch: string;
+  readonly #onTrouble: (error: unknown) => void;
+  #queue: Queued[] = [];
+  #queuedBytes = 0;
+  #pump: Promise<void> | undefined;
+  #room = Promise.withResolvers<void>();
+  #stopped = false;
+  #next = 0;
+
+  /**
+   * Makes a publisher; nothing is sent.
+   *
+   * @param fleet The connection
+   * @param id The session in the fleet
+   * @param epoch This life of the worker
+   * @param onTrouble Hears of a server that does not take frames
+   */
+  constructor(
+    fleet: Fleet,
+    id: string,
+    epoch: string,
+    onTrouble: (error: unknown) => void,
+  ) {
+    this.#fleet = fleet;
+    this.#epoch = epoch;
+    this.#subject = frameSubject(fleet.names.prefix, id, epoch);
+    this.#onTrouble = onTrouble;
+  }
+
+  /** The index after the last frame that the server has confirmed. */
+  get confirmed(): number {
+    return this.#next;
+  }
+
+  /** Takes frames; waits while too many are not confirmed, so that the worker's own log bounds the rest. */
+  async add(batch: FrameBatch): Promise<void> {
+    for (const [i, frame] of batch.frames.entries()) {
+      const json = this.#fit(frame);
+      this.#queue.push({
+        index: batch.from + i,
+        json,
+        gap: batch.gap && i === 0,
+      });
+      this.#queuedBytes += json.length;
+    }
+    this.#pump ??= this.#run();
+    while (this.#queuedBytes > MAX_QUEUED && !this.#stopped) {
+      await this.#room.promise;
+    }
+  }
+
+  /** Resolves when everything that was taken is confirmed, or after `ms`. */
+  async flush(ms: number): Promise<boolean> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) =>
+      timer = setTimeout(resolve, ms)
+    );
+    await Promise.race([this.#pump ?? Promise.resolve(), late]);
+    clearTimeout(timer);
+    return this.#queue.length === 0;
+  }
+
+  /** Sends nothing more. */
+  stop(): void {
+    this.#stopped = true;
+    this.#room.resolve();
+  }
+
+  async #run(): Promise<void> {
+    let wait = 50;
+    while (this.#queue.length > 0 && !this.#stopped) {
+      const batch = this.#take();
+      try {
+        await this.#publish(batch);
+        this.#drop(batch);
+        wait = 50;
+      } catch (error) {
+        this.#onTrouble(error);
+        await new Promise((resolve) => setTimeout(resolve, wait));
+        wait = Math.min(wait * 2, 2_000);
+      }
+    }
+    this.#pump = undefined;
+  }
+
+  /** The next frames that fit into one message; the same ones until they are confirmed. */
+  #take(): Queued[] {
+    const limit = Math.min(MAX_BATCH, this.#fleet.maxPayload - 4_096);
+    const batch: Queued[] = [];
+    let size = 2;
+    for (const item of this.#queue) {
+      const bytes = encoder.encode(item.json).length + 1;
+      if (batch.length > 0 && (size + bytes > limit || item.gap)) break;
+      batch.push(item);
+      size += bytes;
+    }
+    return batch;
+  }
+
+  async #publish(batch: readonly Queued[]): Promise<void> {
+    const first = batch[0];
+    if (first === undefined) return;
+    const head = headers();
+    head.set(FROM, String(first.index));
+    head.set(COUNT, String(batch.length));
+    if (first.gap) head.set(GAP, "1");
+    head.set(MESSAGE_ID, `${this.#epoch}:${first.index}:${batch.length}`);
+    await this.#fleet.js.publish(
+      this.#subject,
+      `[${batch.map((item) => item.json).join(",")}]`,
+      { headers: head, timeout: PUBLISH_TIMEOUT_MS },
+    );
+  }
+
+  #drop(batch: readonly Queued[]): void {
+    this.#queue = this.#queue.slice(batch.length);
+    this.#queuedBytes -= batch.reduce((sum, item) => sum + item.json.length, 0);
+    this.#next = (batch.at(-1)?.index ?? this.#next - 1) + 1;
+    this.#room.resolve();
+    this.#room = Promise.withResolvers();
+  }
+
+  /** A frame that no message can hold is replaced by a note of its size. */
+  #fit(frame: ClientFrame): string {
+    const json = JSON.stringify(frame);
+    if (encoder.encode(json).length <= this.#fleet.maxPayload - 8_192) {
+      return json;
+    }
+    return JSON.stringify({
+      kind: "other",
+      type_name: "bulkhead_oversize",
+      error:
+        `a ${frame.kind} frame of ${json.length} characters is larger than the fleet's messages`,
+    });
+  }
+}
+
+/** Options of {@linkcode readFleetFrames}. */
+export interface ReadFrameOptions {
+  /** The first wanted frame. @default 0 */
+  readonly cursor?: number;
+  /** Ends the reading. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * One life of a session's frames, from a cursor on, each once and in order.
+ *
+ * @param fleet The connection
+ * @param id The session in the fleet
+ * @param epoch The life of its worker
+ * @param options Where to begin
+ * @returns The frames as they come
+ */
+export async function* readFleetFrames(
+  fleet: Fleet,
+  id: string,
+  epoch: string,
+  options: ReadFrameOptions = {},
+): AsyncGenerator<FrameBatch, void, undefined> {
+  const subject = frameSubject(fleet.names.prefix, id, epoch);
+  let cursor = options.cursor ?? 0;
+  let after: number | undefined;
+  while (!options.signal?.aborted) {
+    // A server that was started again has forgotten its consumers: go on where we were.
+    try {
+      for await (
+        const message of messagesOf(
+          fleet,
+          subject,
+          cursor,
+          after,
+          options.signal,
+        )
+      ) {
+        after = message.seq;
+        const batch = batchOf(message, cursor);
+        if (batch === undefined) continue;
+        cursor = batch.next;
+        yield batch;
+      }
+    } catch (error) {
+      if (options.signal?.aborted) return;
+      if (
+        fleet.nc.isClosed() || /permissions? violation/i.test(String(error))
+      ) throw error;
+      // A stream that was made anew counts from the start.
+      if (/stream not found/i.test(String(error))) after = undefined;
+    }
+    await pause(RETRY_MS, options.signal);
+  }
+}
+
+/** The messages of one consumer, until it is gone or the signal fires. */
+async function* messagesOf(
+  fleet: Fleet,
+  subject: string,
+  cursor: number,
+  after: number | undefined,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<JsMsg, void, undefined> {
+  const stream = fleet.names.frames;
+  const start = after !== undefined
+    ? after + 1
+    : cursor === 0
+    ? undefined
+    : await findSequence(fleet, subject, cursor);
+  const { name } = await fleet.jsm.consumers.add(stream, {
+    filter_subject: subject,
+    ack_policy: AckPolicy.None,
+    mem_storage: true,
+    num_replicas: 1,
+    inactive_threshold: 60_000_000_000,
+    ...start === undefined
+      ? { deliver_policy: DeliverPolicy.All }
+      : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: start },
+  });
+  const consumer = await fleet.js.consumers.get(stream, name);
+  const messages = await consumer.consume({
+    max_messages: 500,
+    idle_heartbeat: 1_000,
+    abort_on_missing_resource: true,
+  });
+  const stop = () => void messages.close();
+  signal?.addEventListener("abort", stop);
+  if (signal?.aborted) stop();
+  try {
+    yield* messages;
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    await messages.close().catch(() => {});
+    await fleet.jsm.consumers.delete(stream, name).catch(() => {});
+  }
+}
+
+async function pause(
+  ms: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (signal?.aborted) return;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener("abort", done);
+  });
+}
+
+/** The part of a message that the reader has not had yet; `undefined` when there is none. */
+function batchOf(message: JsMsg, cursor: number): FrameBatch | undefined {
+  const from = Number(message.headers?.get(FROM));
+  const frames = message.json<ClientFrame[]>();
+  if (!Number.isSafeInteger(from) || !Array.isArray(frames)) return undefined;
+  const next = from + frames.length;
+  if (next <= cursor) return undefined;
+  const known = Math.max(0, cursor - from);
+  return {
+    from: from + known,
+    frames: frames.slice(known),
+    next,
+    gap: from > cursor || (known === 0 && message.headers?.get(GAP) === "1"),
+  };
+}
+
+/** The sequence of the message that holds a frame, by halving: the server knows only its own numbers. */
+async function findSequence(
+  fleet: Fleet,
+  subject: string,
+  cursor: number,
+): Promise<number | undefined> {
+  const at = async (seq: number) => {
+    const message = await fleet.jsm.direct.getMessage(fleet.names.frames, {
+      seq,
+      next_by_subj: subject,
+    }).catch(() => null);
+    if (message === null) return undefined;
+    return { seq: message.seq, from: Number(message.header.get(FROM)) };
+  };
+  const first = await at(1);
+  if (first === undefined || first.from >= cursor) return undefined;
+  const last = await fleet.jsm.direct.getMessage(fleet.names.frames, {
+    last_by_subj: subject,
+  }).catch(() => null);
+  if (last === null) return undefined;
+  let low = first.seq, high = last.seq;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    const found = await at(middle);
+    if (found === undefined || found.from > cursor) high = middle - 1;
+    else low = Math.max(found.seq, middle);
+  }
+  return low;
+}

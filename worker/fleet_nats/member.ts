@@ -1,0 +1,424 @@
+/**
+ * A worker's place in the fleet: it holds the lease of its session, publishes its
+ * frames, state and questions, and answers calls from other hosts.
+ *
+ * @module
+ */
+import type { Decider } from "../agents/driver.ts";
+import type { OpenAsk } from "../asks.ts";
+import { connect, type WatchEvent, type WorkerClient } from "../client.ts";
+import { RpcError } from "../rpc.ts";
+import { processStart } from "../store/processes.ts";
+import type { Worker } from "../worker.ts";
+import type { Fleet } from "./connection.ts";
+import { FleetError, reasonOf } from "./error.ts";
+import { FramePublisher } from "./frames.ts";
+import { HostBeat } from "./hosts.ts";
+import { acquireLease, Lease, type LeaseOptions } from "./lease.ts";
+import { fleetLeases } from "./lease_store.ts";
+import { controlSubject, FLEET_SCHEMA, keyOf, roleOf, token } from "./names.ts";
+import type { FleetSessionRecord } from "./records.ts";
+import { Watchdog } from "./watchdog.ts";
+
+/** Options of {@linkcode claimSession}. */
+export interface SeatOptions extends Omit<LeaseOptions, "clock"> {
+  /** The worker's short id on this host. */
+  readonly shortId: string;
+  /** The session's own id, which is what is claimed. */
+  readonly sessionId: string;
+  /** Where it works. */
+  readonly cwd?: string;
+  /** Where a copy of the workspace comes from, for a start elsewhere. */
+  readonly workspace?: string;
+  /** Takes one line for the log. */
+  log?(line: string): void;
+}
+
+const STATE_MS = 100;
+const RETRY_MS = 500;
+const TELL_MS = 30_000;
+
+/**
+ * Claims a session over all hosts. Do it before the worker is started.
+ *
+ * @param fleet The connection
+ * @param options The session
+ * @returns The seat; give its `decider` to the worker, then `attach` it
+ * @throws {FleetError} `held` when another host writes the session
+ */
+export async function claimSession(
+  fleet: Fleet,
+  options: SeatOptions,
+): Promise<FleetSeat> {
+  const holder = `${fleet.host}/${options.shortId}`;
+  const lease = await acquireLease(
+    fleetLeases(fleet),
+    `session:${options.sessionId}`,
+    holder,
+    options,
+  );
+  if (!(lease instanceof Lease)) {
+    throw new FleetError(
+      "held",
+      `Cannot claim the session "${options.sessionId}": "${lease.heldBy}" writes it`,
+      "stop it there first, or watch it from here",
+    );
+  }
+  return new FleetSeat(fleet, lease, options);
+}
+
+/** The lease of one session and what hangs on it. Made by {@linkcode claimSession}. */
+export class FleetSeat implements AsyncDisposable {
+  /** The session in the fleet: `<host>.<short id>`. */
+  readonly id: string;
+  /** The lease. */
+  readonly lease: Lease;
+  /** Denies every call while the lease is not sure; put it first. */
+  readonly decider: Decider;
+  /** This life of the worker. */
+  readonly epoch: string = crypto.randomUUID();
+  readonly #fleet: Fleet;
+  readonly #options: SeatOptions;
+  readonly #publisher: FramePublisher;
+  readonly #asks = new Map<string, number>();
+  readonly #left = new AbortController();
+  #worker: Worker | undefined;
+  #client: WorkerClient | undefined;
+  #watchdog: Watchdog | undefined;
+  #record: FleetSessionRecord;
+  #stateTimer: ReturnType<typeof setTimeout> | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #following: Promise<void> = Promise.resolve();
+  #ending: Promise<void> | undefined;
+  #unserve = () => {};
+  #unsynced: readonly OpenAsk[] | undefined;
+  #told: number | undefined;
+  #repairing = false;
+
+  /**
+   * Wraps a lease; use {@linkcode claimSession}.
+   *
+   * @param fleet The connection
+   * @param lease The lease
+   * @param options The session
+   */
+  constructor(fleet: Fleet, lease: Lease, options: SeatOptions) {
+    this.#fleet = fleet;
+    this.lease = lease;
+    this.#options = options;
+    this.id = `${token(fleet.host)}.${token(options.shortId)}`;
+    this.decider = {
+      name: "fleet",
+      decide: () =>
+        lease.valid ? null : {
+          decision: "deny",
+          reason:
+            "this host is not sure to be the only writer of the session any more",
+          by: "fleet",
+        },
+    };
+    this.#publisher = new FramePublisher(
+      fleet,
+      this.id,
+      this.epoch,
+      (error) => this.#trouble(error),
+    );
+    this.#record = {
+      schema: FLEET_SCHEMA,
+      id: this.id,
+      host: fleet.host,
+      instance: fleet.instance,
+      short_id: options.shortId,
+      epoch: this.epoch,
+      fence: lease.fence,
+      session_id: options.sessionId,
+      state: "starting",
+      agent: null,
+      cwd: options.cwd ?? null,
+      workspace: options.workspace ?? null,
+      cost_usd: 0,
+      open_asks: 0,
+      pending_turns: 0,
+      stalled: false,
+      next: 0,
+      started_at: Date.now(),
+      updated_at: Date.now(),
+    };
+    lease.stopping.then((end) => {
+      if (end !== "released") this.#lost(end);
+    });
+  }
+
+  /**
+   * Publishes a worker and answers for it until it ends or the lease is lost.
+   *
+   * @param worker The worker, started with this seat's decider
+   */
+  async attach(worker: Worker): Promise<void> {
+    this.#worker = worker;
+    if (!this.lease.valid) {
+      await worker.end();
+      throw new FleetError(
+        "held",
+        "The lease was lost while the worker started",
+        "start it again",
+      );
+    }
+    await this.#guard(worker);
+    const client = await connect(worker.socketPath);
+    this.#client = client;
+    this.#record = {
+      ...this.#record,
+      state: worker.state,
+      agent: worker.session.driver.name,
+      session_id: worker.sessionId ?? this.#record.session_id,
+    };
+    HostBeat.of(this.#fleet).add(this.id);
+    this.#serve(client);
+    await this.#writeState();
+    this.#following = this.#follow(client);
+    worker.ended.finally(() => this.end()).catch(() => {});
+  }
+
+  /** A process of its own ends the agent if we do not vouch for the lease in time. */
+  async #guard(worker: Worker): Promise<void> {
+    const pid = worker.session.driver.status().pid;
+    const start = pid === null ? undefined : await processStart(pid);
+    if (pid === null || start === undefined) return;
+    this.#watchdog = await Watchdog.start(
+      { pid, ticks: start.ticks },
+      this.lease.remainingMs,
+    );
+    this.lease.onRenewed((ms) => void this.#watchdog?.vouch(ms));
+  }
+
+  /** The end of the seat: the last frames and the state go out, then the lease. */
+  end(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  /** Same as {@linkcode end}. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end();
+  }
+
+  async #end(): Promise<void> {
+    await this.#worker?.end().catch(() => {});
+    await this.#watchdog?.done();
+    await this.#following;
+    const flushed = await this.#publisher.flush(2_000);
+    this.#publisher.stop();
+    this.#unserve();
+    this.#left.abort();
+    clearTimeout(this.#stateTimer);
+    HostBeat.of(this.#fleet).remove(this.id);
+    if (!flushed) {
+      this.#options.log?.("fleet: the last frames did not reach the server");
+    }
+    this.#record = {
+      ...this.#record,
+      state: "ended",
+      next: this.#publisher.confirmed,
+    };
+    await this.#writeState().catch(() => {});
+    await this.#dropAsks().catch(() => {});
+    this.#client?.close();
+    // Last: whoever is next may begin now.
+    await this.lease.release();
+  }
+
+  /** The lease cannot be renewed or was taken: no turn, no call, and the agent ends within what is left. */
+  async #lost(why: string): Promise<void> {
+    const left = this.lease.remainingMs;
+    this.#options.log?.(
+      `fleet: the lease of "${this.id}" was lost (${why}); the session ends here`,
+    );
+    const driver = this.#worker?.session.driver;
+    // Short waits: it must be gone before anybody else can begin. The watchdog is there for what hangs.
+    const closing = driver?.close({
+      eofMs: Math.min(500, left / 4),
+      termMs: Math.min(1_000, left / 4),
+    });
+    await Promise.race([
+      closing?.catch(() => {}),
+      pause(this.lease.remainingMs),
+    ]);
+    this.lease.abandon();
+    await this.end();
+  }
+
+  async #follow(client: WorkerClient): Promise<void> {
+    try {
+      for await (
+        const event of client.watch({
+          signal: this.#left.signal,
+          answers: true,
+        })
+      ) {
+        await this.#take(event);
+      }
+    } catch (error) {
+      this.#options.log?.(`fleet: ${reasonOf(error)}`);
+    }
+  }
+
+  async #take(event: WatchEvent): Promise<void> {
+    switch (event.type) {
+      case "frames":
+        return await this.#publisher.add(event);
+      case "state":
+        this.#record = {
+          ...this.#record,
+          state: event.state,
+          cost_usd: event.costUsd,
+          open_asks: event.openAsks,
+          pending_turns: event.pendingTurns,
+          stalled: event.stalled,
+          session_id: this.#worker?.sessionId ?? this.#record.session_id,
+        };
+        return this.#soon();
+      case "asks":
+        // The state first: a question that is listed belongs to a session that waits.
+        this.#record = { ...this.#record, open_asks: event.asks.length };
+        this.#writing = this.#writing.then(() => this.#writeState()).then(() =>
+          this.#syncAsks(event.asks)
+        ).catch((error) => {
+          this.#trouble(error);
+          this.#unsynced = event.asks;
+          this.#soon(RETRY_MS);
+        });
+        return;
+      case "end":
+        return;
+    }
+  }
+
+  /** Several changes within a moment are one write; one that fails is made again. */
+  #soon(ms = STATE_MS): void {
+    if (this.#ending !== undefined) return;
+    this.#stateTimer ??= setTimeout(() => {
+      this.#stateTimer = undefined;
+      this.#writing = this.#writing.then(() => this.#writeState()).catch(
+        (error) => {
+          this.#trouble(error);
+          this.#soon(RETRY_MS);
+        },
+      );
+    }, ms);
+  }
+
+  async #writeState(): Promise<void> {
+    const bucket = await this.#fleet.bucket(this.#fleet.names.sessions);
+    const over = this.#record.state === "ended";
+    this.#record = {
+      ...this.#record,
+      state: over ? "ended" : this.#worker?.state ?? this.#record.state,
+      next: this.#publisher.confirmed,
+      updated_at: Date.now(),
+    };
+    await bucket.put(this.id, JSON.stringify(this.#record));
+    const asks = this.#unsynced;
+    this.#unsynced = undefined;
+    if (asks !== undefined) await this.#syncAsks(asks);
+  }
+
+  async #syncAsks(asks: readonly OpenAsk[]): Promise<void> {
+    const bucket = await this.#fleet.bucket(this.#fleet.names.asks);
+    const open = new Set(asks.map((ask) => ask.id));
+    for (const ask of asks) {
+      if (this.#asks.has(ask.id)) continue;
+      const value = JSON.stringify({
+        schema: FLEET_SCHEMA,
+        session: this.id,
+        ask,
+      });
+      this.#asks.set(
+        ask.id,
+        await bucket.put(`${this.id}.${keyOf(ask.id)}`, value),
+      );
+    }
+    for (const id of this.#asks.keys()) {
+      if (open.has(id)) continue;
+      await bucket.purge(`${this.id}.${keyOf(id)}`);
+      this.#asks.delete(id);
+    }
+  }
+
+  async #dropAsks(): Promise<void> {
+    await this.#writing;
+    await this.#syncAsks([]);
+  }
+
+  /** The socket's calls as request and reply; the subject says which role the caller has. */
+  #serve(client: WorkerClient): void {
+    const subject = controlSubject(this.#fleet.names.prefix, this.id, "*");
+    const subscription = this.#fleet.nc.subscribe(subject, {
+      callback: (error, message) => {
+        if (error !== null || message.reply === undefined) return;
+        const role = message.subject.slice(
+          message.subject.lastIndexOf(".") + 1,
+        );
+        this.#answer(client, role, message.data)
+          .then((body) => void message.respond(body))
+          .catch(() => {});
+      },
+    });
+    this.#unserve = () => subscription.unsubscribe();
+  }
+
+  async #answer(
+    client: WorkerClient,
+    role: string,
+    data: Uint8Array,
+  ): Promise<string> {
+    let id: unknown = null;
+    const fail = (code: string, message: string) =>
+      JSON.stringify({ id, error: { code, message } });
+    try {
+      const request: unknown = JSON.parse(new TextDecoder().decode(data));
+      if (typeof request !== "object" || request === null) {
+        return fail("malformed_frame", "no object");
+      }
+      const { method, params } = request as {
+        method?: unknown;
+        params?: unknown;
+      };
+      id = (request as { id?: unknown }).id ?? null;
+      if (typeof method !== "string" || roleOf(method) !== role) {
+        return fail("unknown_method", `unknown stream method: ${method}`);
+      }
+      if (role === "drive" && !this.lease.valid) {
+        return fail("shutting_down", "this host is losing the session");
+      }
+      const given = typeof params === "object" && params !== null
+        ? { ...params }
+        : {};
+      return JSON.stringify({ id, result: await client.call(method, given) });
+    } catch (error) {
+      return fail(
+        error instanceof RpcError ? error.code : "internal",
+        reasonOf(error),
+      );
+    }
+  }
+
+  /**
+   * A server that takes nothing is told of, at most every half minute; local work goes on while the
+   * lease holds. It may have lost its streams: they are made again.
+   */
+  #trouble(error: unknown): void {
+    const now = performance.now();
+    if (this.#told === undefined || now - this.#told > TELL_MS) {
+      this.#told = now;
+      this.#options.log?.(`fleet: ${reasonOf(error)}; trying again`);
+    }
+    if (this.#repairing || this.#fleet.nc.isClosed()) return;
+    this.#repairing = true;
+    this.#fleet.repair().catch(() => {}).finally(() => this.#repairing = false);
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
