@@ -101,17 +101,15 @@ export async function openTools(
   };
 }
 
-/** One line when plugins run with less confinement than there could be. */
+/** One line when plugins run with less confinement than there could be; without any, loading them has said so. */
 async function isolationNotice(level: IsolationLevel): Promise<string[]> {
-  if (level === "off") return ['plugins run unconfined: sandbox = "off"'];
-  const probe = await probeIsolation();
-  if (probe.backend === "bubblewrap") return [];
+  if (level === "off") return [];
+  const { backend, detail, fix } = await probeIsolation();
+  if (backend !== "landlock") return [];
   return [
-    `${
-      probe.backend === "none"
-        ? "plugins run unconfined"
-        : "plugins run under Landlock, without a PID namespace"
-    }: ${probe.detail}${probe.fix ? `; run: ${probe.fix}` : ""}`,
+    `plugins run under Landlock, without a PID namespace: ${detail}${
+      fix ? `; run: ${fix}` : ""
+    }`,
   ];
 }
 
