@@ -73,6 +73,8 @@ interface Pending {
   readonly onUpdate: ((text: string) => void) | undefined;
 }
 
+/** The longest text that goes to a child. */
+const MAX_BODY_BYTES = 67_108_864;
 /** Without a word from a child that owes an answer, it is asked whether it lives. */
 const PING_MS = 5_000;
 /** What a child gets on top of its own limits before the host stops waiting. */
@@ -393,7 +395,14 @@ export class ChildPort implements PluginPort {
 
   async #answerAction(id: number, action: number, args: string): Promise<void> {
     const { rc, text } = await this.#options.answer(action, args);
-    this.#connection?.send({ t: "answer", id, rc }, encodeText(text));
+    const bytes = encodeText(text);
+    if (bytes.length <= MAX_BODY_BYTES) {
+      this.#connection?.send({ t: "answer", id, rc }, bytes);
+      return;
+    }
+    const error = `the answer of ${bytes.length} bytes is too long`;
+    const short = encodeText(JSON.stringify({ error }));
+    this.#connection?.send({ t: "answer", id, rc: 1 }, short);
   }
 
   #request(
@@ -404,6 +413,13 @@ export class ChildPort implements PluginPort {
     const id = this.#nextId++;
     if (this.#death !== undefined) {
       return { id, answer: Promise.reject(this.#death) };
+    }
+    if (body !== undefined && body.length > MAX_BODY_BYTES) {
+      const { name } = this.#options;
+      const what =
+        `Cannot call plugin "${name}": the input has ${body.length} bytes, at most ${MAX_BODY_BYTES} are passed on`;
+      const error = new AbiError("protocol", what, { plugin: name });
+      return { id, answer: Promise.reject(error) };
     }
     const answer = Promise.withResolvers<{ head: Head; body: Uint8Array }>();
     this.#pending.set(id, {
@@ -571,8 +587,8 @@ async function within(promise: Promise<unknown>, ms: number): Promise<void> {
 
 async function socketDir(): Promise<string> {
   const dir = await Deno.makeTempDir({ prefix: "bulkhead-abi-" });
-  // A unix socket's path has at most 107 bytes, 103 on macOS.
-  if (encodeText(dir).length <= 100) return dir;
+  // A unix socket's path has at most 107 bytes, 103 on macOS; a comma would end the path in a permission flag.
+  if (encodeText(dir).length <= 100 && !dir.includes(",")) return dir;
   await Deno.remove(dir);
   return await Deno.makeTempDir({ dir: "/tmp", prefix: "bulkhead-abi-" });
 }

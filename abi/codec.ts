@@ -5,6 +5,7 @@
  */
 
 import type { McpContent } from "@bulkhead/plugins";
+import { AbiError } from "./errors.ts";
 import {
   EVENT_NAMES,
   type EventName,
@@ -43,6 +44,19 @@ export function encodeArguments(
   args: unknown,
   context: HostContext = {},
 ): string {
+  try {
+    return encode(args, context);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new AbiError(
+      "protocol",
+      "Cannot pass the arguments: they are nested too deeply",
+      { cause: error },
+    );
+  }
+}
+
+function encode(args: unknown, context: HostContext): string {
   const value = args instanceof JsonText ? parseJson(args.text) : args ?? null;
   const host: Record<string, string> = {};
   if (context.cwd !== undefined) host.cwd = context.cwd;

@@ -118,6 +118,9 @@ class Verifier {
   #crashes = 0;
   #printed = 0;
   #quick: { name: string; args: string } | undefined;
+  /** Host strings the plugin still holds, as last seen, and who was called when there came to be more. */
+  #held = 0;
+  readonly #holders = new Set<string>();
 
   constructor(path: string, options: VerifyOptions) {
     this.#path = path;
@@ -254,6 +257,7 @@ class Verifier {
         await this.#blame("call", `tool "${tool.name}"`, error);
         if (this.#crashes > MAX_CRASHES) break;
       }
+      await this.#count(tool.name);
     }
     if (tools.length > MAX_TOOLS) {
       this.#found(
@@ -455,6 +459,16 @@ class Verifier {
           "threads",
           `progress came ${stats.latePartials} times after its call was over`,
           "call partial only from inside poll",
+        );
+      }
+      const held = stats.hostStrings.given - stats.hostStrings.freed;
+      if (held > 0 && this.#holders.size > 0) {
+        const names = [...this.#holders].map((name) => `"${name}"`).join(", ");
+        this.#found(
+          "error",
+          "threads",
+          `${held} strings of the host were not freed after calls of ${names}`,
+          "call free_params once on the params that execute receives",
         );
       }
       if (stats.liveHandles > 0) {
@@ -715,7 +729,22 @@ class Verifier {
     }
   }
 
+  /** Notes which tool kept a string of the host; it may still give it back later. */
+  async #count(tool: string): Promise<void> {
+    try {
+      const stats = await this.#plugin?.stats();
+      const held = (stats?.hostStrings.given ?? 0) -
+        (stats?.hostStrings.freed ?? 0);
+      if (held > this.#held) this.#holders.add(tool);
+      this.#held = held;
+    } catch {
+      // Gone: the next call tells.
+    }
+  }
+
   async #restart(): Promise<void> {
+    this.#held = 0;
+    this.#holders.clear();
     await this.#plugin?.close();
     this.#plugin = this.#crashes > MAX_CRASHES
       ? undefined

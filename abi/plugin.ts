@@ -287,8 +287,6 @@ export class NativePlugin implements AsyncDisposable {
     if (this.#session !== undefined) context.sessionId = this.#session;
     if (options.cwd !== undefined) context.cwd = options.cwd;
     const text = encodeArguments(args, context);
-    const port = await this.#ready();
-    const tool = this.#find("tool", port.registration.tools, name);
     const deadline = timeoutMs === undefined
       ? undefined
       : new AbortController();
@@ -300,6 +298,18 @@ export class NativePlugin implements AsyncDisposable {
     );
     const signal = signals.length < 2 ? signals[0] : AbortSignal.any(signals);
     try {
+      const port = await this.#readyUntil(signal);
+      if (port === undefined) {
+        const outcome = {
+          kind: "cancelled",
+          text: "it was being started again",
+          cancelled: true,
+          ignoredCancel: false,
+        } as const;
+        const late = deadline?.signal.aborted === true ? timeoutMs : undefined;
+        return this.#result(name, outcome, late);
+      }
+      const tool = this.#find("tool", port.registration.tools, name);
       const outcome = await port.call({
         tool,
         callId: options.toolCallId ?? crypto.randomUUID(),
@@ -569,6 +579,24 @@ export class NativePlugin implements AsyncDisposable {
       `Cannot call plugin "${this.name}": it is not running`,
       { plugin: this.name },
     );
+  }
+
+  /** Waits for a restart no longer than the caller does. */
+  async #readyUntil(
+    signal: AbortSignal | undefined,
+  ): Promise<PluginPort | undefined> {
+    if (this.#port !== undefined || signal === undefined) {
+      return await this.#ready();
+    }
+    const given = Promise.withResolvers<undefined>();
+    const giveUp = () => given.resolve(undefined);
+    if (signal.aborted) return undefined;
+    signal.addEventListener("abort", giveUp, { once: true });
+    try {
+      return await Promise.race([this.#ready(), given.promise]);
+    } finally {
+      signal.removeEventListener("abort", giveUp);
+    }
   }
 
   async #start(): Promise<PluginPort> {

@@ -138,7 +138,13 @@ async function inspect(
   if (info.size > maxBytes) {
     throw refuse(`it has ${info.size} bytes, at most ${maxBytes} are read`);
   }
-  const bytes = await Deno.readFile(real);
+  let bytes: Uint8Array<ArrayBuffer>;
+  try {
+    bytes = await Deno.readFile(real);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw refuse("it cannot be read", "check its permissions", error);
+  }
   const digest = await crypto.subtle.digest("SHA-256", bytes);
   const sha256 = `sha256:${new Uint8Array(digest).toHex()}`;
   if (options.sha256 !== undefined && options.sha256 !== sha256) {
