@@ -13,7 +13,7 @@ import type {
 } from "./agents/driver.ts";
 
 /** How many verdicts are kept for the ask that may follow. */
-const KEPT = 4096;
+const KEPT = 512;
 
 const RANK: Readonly<Record<Decision, number>> = {
   allow: 0,

@@ -37,6 +37,9 @@ const MAX_WAIT_MS = 60_000;
 /** How many requests of one client may be under way. */
 const MAX_IN_FLIGHT = 64;
 
+/** How many clients are served at once; one more is hung up on. */
+const MAX_CLIENTS = 256;
+
 /** How much a push carries at most, in bytes of lines. */
 const PUSH_BYTES = 1_048_576;
 
@@ -101,12 +104,11 @@ export class WorkerServer {
   }
 
   async #accept(): Promise<void> {
-    try {
-      for await (const connection of this.#socket.connections) {
-        this.#serve(connection);
-      }
-    } catch {
-      // The listener was closed.
+    for (;;) {
+      const connection = await this.#socket.accept();
+      if (connection === undefined) return;
+      if (this.#clients.size >= MAX_CLIENTS) connection.close();
+      else this.#serve(connection);
     }
   }
 
@@ -275,11 +277,14 @@ export class WorkerServer {
     return new Promise((resolve) => {
       const done = () => {
         clearTimeout(timer);
+        unwatch();
         session.touch();
         resolve(JSON.stringify(turnJson(session, turn)));
       };
       const timer = setTimeout(done, wait);
-      session.outcome(turn).then(done);
+      const unwatch = session.watch(() => {
+        if (session.turns.phase(turn) === "done") done();
+      });
     });
   }
 

@@ -555,7 +555,9 @@ export class Session {
         }`,
       );
     }
-    for (const listener of this.#judged) listener({ call, verdict });
+    for (const listener of [...this.#judged]) {
+      this.#tell(() => listener({ call, verdict }));
+    }
   }
 
   #turnEnded(outcome: TurnOutcome): void {
@@ -622,6 +624,19 @@ export class Session {
   }
 
   #changed(change: SessionChange): void {
-    for (const watcher of [...this.#watchers]) watcher(change);
+    for (const watcher of [...this.#watchers]) {
+      this.#tell(() => watcher(change));
+    }
+  }
+
+  /** What a host's own function throws is its mistake and not the end of the session. */
+  #tell(listener: () => void): void {
+    try {
+      listener();
+    } catch (error) {
+      this.#options.log?.(
+        `A listener failed: ${error instanceof Error ? error.message : error}`,
+      );
+    }
   }
 }

@@ -7,6 +7,9 @@
 import { namedPermissions } from "@bulkhead/sandbox";
 import { checkSocketPath } from "./store/home.ts";
 
+/** How long to wait when a connection cannot be taken. */
+const RETRY_MS = 100;
+
 /**
  * Where a socket is bound before it is moved to its place: closing the listener unlinks this name and no other.
  *
@@ -22,6 +25,7 @@ export class OwnedSocket {
   readonly #listener: Deno.UnixListener;
   readonly #path: string;
   readonly #inode: number | null;
+  #stopped = false;
 
   private constructor(
     listener: Deno.UnixListener,
@@ -60,13 +64,27 @@ export class OwnedSocket {
     });
   }
 
-  /** The connections that come in, until {@linkcode stop}. */
-  get connections(): AsyncIterable<Deno.UnixConn> {
-    return this.#listener;
+  /**
+   * The next connection. When none can be taken for a while, because this process has too many files open, it waits.
+   *
+   * @returns The connection, or `undefined` after {@linkcode stop}
+   */
+  async accept(): Promise<Deno.UnixConn | undefined> {
+    while (!this.#stopped) {
+      try {
+        return await this.#listener.accept();
+      } catch {
+        if (!this.#stopped) {
+          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        }
+      }
+    }
+    return undefined;
   }
 
   /** Stops accepting; the file stays. */
   stop(): void {
+    this.#stopped = true;
     try {
       this.#listener.close();
     } catch {

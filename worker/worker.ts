@@ -348,7 +348,7 @@ export class Worker implements AsyncDisposable {
     this.#idle = setTimeout(() => {
       this.#idle = undefined;
       if (this.session.quiescent && this.session.quietMs >= grace) {
-        this.#close("idle-release");
+        this.#close("idle-release").catch((error) => this.#rejectEnded(error));
       } else this.#considerIdle();
     }, wait);
   }

@@ -88,6 +88,7 @@ export interface StreamJsonOptions {
   readonly parentDeath?: "SIGTERM" | "SIGKILL" | "none";
 }
 
+const ALREADY_IN_USE = /Session ID \S+ is already in use/;
 const CALLBACK = "gate";
 const CALLBACK_TIMEOUT_S = 30;
 const INTERRUPT_MS = 10_000;
@@ -148,6 +149,26 @@ export class StreamJsonDriver implements AgentDriver {
    * @throws {AgentStartError} when the agent ends or stays silent instead
    */
   async start(start: AgentStart): Promise<AgentStarted> {
+    try {
+      return await this.#launch(start);
+    } catch (error) {
+      const taken = error instanceof AgentStartError &&
+        ALREADY_IN_USE.test(error.end.stderrTail);
+      if (!taken || start.sessionId === undefined) throw error;
+      // A worker that was killed had begun the session: it goes on.
+      start.log?.(
+        `The session "${start.sessionId}" exists already: resuming it`,
+      );
+      this.#early = [];
+      return await this.#launch({
+        ...start,
+        sessionId: undefined,
+        resume: start.sessionId,
+      });
+    }
+  }
+
+  async #launch(start: AgentStart): Promise<AgentStarted> {
     this.#start = start;
     this.#sessionId = start.resume ?? start.sessionId;
     if (start.tools !== undefined) {
@@ -172,19 +193,12 @@ export class StreamJsonDriver implements AgentDriver {
         : { parentDeath: this.#options.parentDeath }),
     });
     this.#child = child;
-    this.#resolveEnded(child.ended);
     this.#batches = child.lines();
-    if (!this.#gated) {
-      return {
-        sessionId: this.#sessionId,
-        gate: {
-          kind: "none",
-          verified: false,
-          detail: "the argv is the caller's",
-        },
-      };
-    }
-    return { sessionId: this.#sessionId, gate: await this.#openGate(child) };
+    const gate: Gate = this.#gated
+      ? await this.#openGate(child)
+      : { kind: "none", verified: false, detail: "the argv is the caller's" };
+    this.#resolveEnded(child.ended);
+    return { sessionId: this.#sessionId, gate };
   }
 
   /**
