@@ -50,6 +50,7 @@ export class Boundary {
   readonly #seen = new Map<string, string | null | undefined>();
   #resolvedRoots: string[] | undefined;
   #guarded: string[] | undefined;
+  #plain: string[] | undefined;
 
   /**
    * Prepares a boundary; nothing is looked up yet.
@@ -180,21 +181,33 @@ export class Boundary {
     mode: EffectMode,
   ): boolean {
     if (this.#protectedPaths.length === 0) return false;
-    this.#guarded ??= this.#protectedPaths.flatMap((own) => {
-      const resolved = this.resolve(own, "/", true);
-      const plain = normalizePath(own);
-      return resolved === undefined || resolved === plain
-        ? [plain]
-        : [plain, resolved];
-    }).map(this.#fold);
-    const candidates = [this.#fold(target)];
     const plain = this.#fold(normalizePath(joinPath(cwd, path)));
-    if (plain !== candidates[0]) candidates.push(plain);
-    return this.#guarded.some((own) =>
-      candidates.some((candidate) =>
-        isInside(candidate, own) ||
-        (mode === "tree" && isInside(own, candidate))
+    const resolved = this.#fold(target);
+    const hits = (own: string) =>
+      isInside(resolved, own) || isInside(plain, own) ||
+      (mode === "tree" && (isInside(own, resolved) || isInside(own, plain)));
+    if (this.#plainGuarded().some(hits)) return true;
+    // By another name: through a linked directory the last names stay the same.
+    if (mode !== "tree" && !this.#sharesName(resolved)) return false;
+    this.#guarded ??= this.#protectedPaths.map((own) =>
+      this.#fold(this.resolve(own, "/", true) ?? own)
+    );
+    return this.#guarded.some(hits);
+  }
+
+  #plainGuarded(): string[] {
+    this.#plain ??= this.#protectedPaths.map((own) =>
+      this.#fold(
+        /\/(?:\.{0,2})(?:\/|$)/.test(own) ? normalizePath(own) : own,
       )
+    );
+    return this.#plain;
+  }
+
+  #sharesName(target: string): boolean {
+    const names = new Set(target.split("/"));
+    return this.#plainGuarded().some((own) =>
+      names.has(own.slice(own.lastIndexOf("/") + 1))
     );
   }
 }
