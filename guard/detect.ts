@@ -45,11 +45,11 @@ async function detect(program: string): Promise<DetectedHarness | undefined> {
   const path = await findProgram(program);
   if (path === undefined) return undefined;
   try {
-    const { stdout } = await run([path, "--version"], {
+    const { stdout, stderr } = await run([path, "--version"], {
       timeoutMs: VERSION_MS,
       maxBytes: 4096,
     });
-    const version = /\d+\.\d+\.\d+/.exec(stdout)?.[0];
+    const version = /\d+\.\d+\.\d+/.exec(stdout + stderr)?.[0];
     return version === undefined ? { path } : { path, version };
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;

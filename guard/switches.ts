@@ -6,6 +6,7 @@
  */
 
 import { readTextCapped } from "@bulkhead/sandbox";
+import { isInside } from "@bulkhead/sandbox/paths";
 import { parse as parseJsonc } from "@std/jsonc";
 import { parse as parseToml } from "smol-toml";
 
@@ -17,6 +18,7 @@ export const SWITCH_VARIABLES: readonly string[] = [
   "HOME",
   "CLAUDE_CONFIG_DIR",
   "CODEX_HOME",
+  "GEMINI_CLI_TRUST_WORKSPACE",
   "OPENCODE_PURE",
   "OPENCODE_DISABLE_PROJECT_CONFIG",
 ];
@@ -198,7 +200,27 @@ async function geminiSwitches(places: SwitchPlaces): Promise<HookSwitch[]> {
       });
     }
   }
+  found.push(...await geminiTrust(places));
   return found;
+}
+
+/** A folder that is not trusted runs none of its hooks, and `--skip-trust` does not say so. */
+async function geminiTrust(places: SwitchPlaces): Promise<HookSwitch[]> {
+  if (places.env.GEMINI_CLI_TRUST_WORKSPACE === "true") return [];
+  if (places.userHome === undefined) return [];
+  const source = `${places.userHome}/.gemini/trustedFolders.json`;
+  const folders = await readSettings(source);
+  const trusted = [...folders ?? []].some(([folder, trust]) =>
+    (trust === "TRUST_FOLDER" && isInside(places.root, folder)) ||
+    (trust === "TRUST_PARENT" &&
+      isInside(places.root, folder.replace(/\/[^/]*$/, "")))
+  );
+  return trusted ? [] : [{
+    source,
+    effect: "needs",
+    problem:
+      `"${places.root}" is not a trusted folder: trust it in Gemini, or set GEMINI_CLI_TRUST_WORKSPACE=true; with --skip-trust no hook of it runs`,
+  }];
 }
 
 /** Settings that people write by hand, comments and all; `undefined` when there are none. */

@@ -20,7 +20,7 @@ const RUN_MS = 120_000;
 
 /** Options of {@linkcode verifyGuard}. */
 export interface VerifyOptions {
-  /** The harness: `claude-code`, `codex` or `opencode`. */
+  /** The harness: `claude-code`, `codex`, `opencode`, `pi` or `cline`. */
   harness: string;
   /** Its program; looked for on `PATH` when absent. */
   program?: string;
@@ -81,8 +81,16 @@ interface Driver {
   readonly args: readonly string[];
   /** Arguments without which its hooks do not run. */
   readonly hookArgs: readonly string[];
+  /** The call that writes a file, where the model's neutral one does not fit. */
+  write?(path: string): ScriptCall;
+  /** The call that runs a command, where the model's neutral one does not fit. */
+  shell?(command: string): ScriptCall;
   /** The call that runs a command in another directory. */
   workdir(command: string, directory: string): ScriptCall;
+  /** The call that starts a subagent; `null` where there are none. */
+  subagent?: ((prompt: string) => ScriptCall) | null;
+  /** Arguments of a run that configures the program's model, before anything else. */
+  configure?(origin: string): string[];
 }
 
 /** The programs that can be driven. */
@@ -125,6 +133,46 @@ const DRIVERS: Readonly<Record<string, Driver>> = {
       tool: "bash",
       input: { command, workdir: directory, description: "Write" },
     }),
+  },
+  pi: {
+    oldest: ["0.50.0", "extensions of older versions were not tried"],
+    args: ["-p", "--provider", "scripted", "--model", "m"],
+    hookArgs: [],
+    write: (path) => ({ tool: "write", input: { path, content: "written" } }),
+    workdir: (command, directory) => ({
+      do: "shell",
+      command: `cd ${shellQuote(directory)} && ${command}`,
+    }),
+    subagent: null,
+  },
+  cline: {
+    oldest: ["3.0.53", "older versions have another plugin interface"],
+    args: ["--json", "--retries", "50", "-P", "openai-compatible", "-m", "m"],
+    hookArgs: [],
+    write: (path) => ({ tool: "editor", input: { path, new_text: "written" } }),
+    shell: (command) => ({
+      tool: "run_commands",
+      input: { commands: [command] },
+    }),
+    workdir: (command, directory) => ({
+      tool: "run_commands",
+      input: { commands: [`cd ${shellQuote(directory)} && ${command}`] },
+    }),
+    subagent: (prompt) => ({
+      tool: "spawn_agent",
+      input: { systemPrompt: "Write what you are told", task: prompt },
+    }),
+    configure: (origin) => [
+      "auth",
+      "--provider",
+      "openai-compatible",
+      "--apikey",
+      "scripted",
+      "--modelid",
+      "m",
+      "--baseurl",
+      `${origin}/v1`,
+    ],
   },
 };
 
@@ -208,7 +256,7 @@ async function verify(options: VerifyOptions): Promise<VerifyReport> {
     trust: true,
     hookArgs: driver.hookArgs,
   });
-  report.cases = casesOf(guarded);
+  report.cases = casesOf(driver, guarded);
   report.reasons.push(...guarded.problems);
   report.armed = report.cases.every((one) => one.ok);
   if (!report.armed) report.reasons.push(...whyNot(report.cases, guarded));
@@ -218,7 +266,7 @@ async function verify(options: VerifyOptions): Promise<VerifyReport> {
       trust: true,
       hookArgs: driver.hookArgs,
     });
-    report.control = FILES.every(([, file]) => control.written.has(file));
+    report.control = casesOf(driver, control).every((one) => one.happened);
     if (!report.control) {
       report.armed = false;
       report.reasons.push(
@@ -277,6 +325,13 @@ async function drive(session: Session, how: Run): Promise<Outcome> {
   }
   const problems: string[] = [];
   try {
+    if (driver.configure !== undefined) {
+      await run([found.path, ...driver.configure(model.origin)], {
+        cwd: world.userHome,
+        env,
+        timeoutMs: RUN_MS,
+      });
+    }
     const result = await run(
       [
         found.path,
@@ -320,23 +375,29 @@ async function drive(session: Session, how: Run): Promise<Outcome> {
 /** The script: each case a step of its own, the last in a subagent. */
 function scriptFor(driver: Driver, world: VerifyWorld): ModelScript {
   const { root, outside } = world;
-  const write = (path: string): ScriptCall => ({
-    do: "write",
-    path,
-    content: "written",
-  });
+  const write = driver.write ??
+    ((path: string): ScriptCall => ({ do: "write", path, content: "written" }));
+  const shell = driver.shell ??
+    ((command: string): ScriptCall => ({ do: "shell", command }));
+  const steps = [
+    { calls: [write(`${root}/inside.txt`)] },
+    { calls: [write(`${outside}/write.txt`)] },
+    {
+      calls: [
+        shell(`echo written > ${shellQuote(`${outside}/shell.txt`)}`),
+      ],
+    },
+    { calls: [driver.workdir("echo written > workdir.txt", outside)] },
+  ];
+  if (driver.subagent === null) {
+    return { steps: [...steps, { text: "done" }], after: "done" };
+  }
+  const subagent = driver.subagent ??
+    ((prompt: string): ScriptCall => ({ do: "subagent", prompt }));
   return {
     steps: [
-      { calls: [write(`${root}/inside.txt`)] },
-      { calls: [write(`${outside}/write.txt`)] },
-      {
-        calls: [{
-          do: "shell",
-          command: `echo written > ${shellQuote(`${outside}/shell.txt`)}`,
-        }],
-      },
-      { calls: [driver.workdir("echo written > workdir.txt", outside)] },
-      { calls: [{ do: "subagent", prompt: SUBAGENT_PROMPT }] },
+      ...steps,
+      { calls: [subagent(SUBAGENT_PROMPT)] },
       { text: "done", await: SUBAGENT_PROMPT },
     ],
     conversations: [{
@@ -354,8 +415,11 @@ function scriptFor(driver: Driver, world: VerifyWorld): ModelScript {
 const SUBAGENT_PROMPT = "BULKHEAD-SUBAGENT write one file";
 
 /** What became of each case. */
-function casesOf(outcome: Outcome): VerifyCase[] {
-  return FILES.map(([name, file, denied]) => {
+function casesOf(driver: Driver, outcome: Outcome): VerifyCase[] {
+  const tried = FILES.filter(([name]) =>
+    driver.subagent !== null || name !== "subagent write"
+  );
+  return tried.map(([name, file, denied]) => {
     const happened = outcome.written.has(file);
     // The shell's own directory is not known for certain: any target of that name counts.
     const logged = outcome.denials.some((record) =>

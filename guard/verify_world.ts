@@ -105,6 +105,17 @@ async function writeSettings(
     options: { baseURL: `${origin}/v1`, apiKey: "scripted" },
     models: { m: { name: "m", tool_call: true } },
   };
+  const provider = {
+    baseUrl: `${origin}/v1`,
+    api: "openai-completions",
+    apiKey: "scripted",
+    models: [{ id: "m" }],
+  };
+  await Deno.mkdir(`${userHome}/.pi/agent`, { recursive: true });
+  await Deno.writeTextFile(
+    `${userHome}/.pi/agent/models.json`,
+    JSON.stringify({ providers: { scripted: provider } }),
+  );
   await Deno.mkdir(`${userHome}/.config/opencode`, { recursive: true });
   await Deno.writeTextFile(
     `${userHome}/.config/opencode/opencode.json`,
@@ -140,6 +151,8 @@ function environment(
     DISABLE_AUTOUPDATER: "1",
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     SCRIPTED_KEY: "scripted",
+    PI_OFFLINE: "1",
+    CLINE_TELEMETRY_DISABLED: "1",
     OPENCODE_DISABLE_AUTOUPDATE: "1",
     OPENCODE_DISABLE_MODELS_FETCH: "1",
   };

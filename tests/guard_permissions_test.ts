@@ -92,7 +92,7 @@ const rows: MatrixRow[] = [
     code: from("guardStatus") + "await guardStatus(DIR);",
     flags: [
       "--allow-read",
-      "--allow-env=HOME,CLAUDE_CONFIG_DIR,CODEX_HOME,OPENCODE_PURE,OPENCODE_DISABLE_PROJECT_CONFIG",
+      "--allow-env=HOME,CLAUDE_CONFIG_DIR,CODEX_HOME,GEMINI_CLI_TRUST_WORKSPACE,OPENCODE_PURE,OPENCODE_DISABLE_PROJECT_CONFIG",
       "--allow-run",
     ],
     prepare: arm,

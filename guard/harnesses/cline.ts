@@ -59,7 +59,7 @@ export const cline: HarnessDescriptor = {
     pluginFile: ".cline/plugins/bulkhead-guard/index.js",
     plugin: PLUGIN,
   },
-  proof: "contract",
+  proof: "real program",
   notes: [
     "Providers that run tools themselves (claude-code, codex) never reach a hook: do not use them under the guard.",
   ],

@@ -21,8 +21,8 @@ export const gemini: HarnessDescriptor = {
       },
     ],
   },
-  proof: "contract",
+  proof: "real program",
   notes: [
-    "An untrusted folder loads no project hooks; hooks must not be disabled in the user's settings.",
+    "Trust this folder in Gemini, or set GEMINI_CLI_TRUST_WORKSPACE=true: with `--skip-trust` the program works here but runs no project hook, without a word.",
   ],
 };

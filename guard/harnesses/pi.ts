@@ -54,7 +54,7 @@ export const pi: HarnessDescriptor = {
     pluginFile: ".pi/extensions/bulkhead-guard.js",
     plugin: PLUGIN,
   },
-  proof: "contract",
+  proof: "real program",
   notes: [
     "`--no-extensions` leaves the guard out; pi has no approval of its own behind it.",
   ],
