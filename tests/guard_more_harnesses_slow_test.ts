@@ -67,7 +67,15 @@ async function playGemini(
   ]);
   await armGuard({ harness: "gemini", root, home: `${base}/bulkhead` });
   const before = await Deno.readTextFile(`${root}/.gemini/settings.json`);
-  await run([gemini ?? "", "-p", "go", "--yolo", ...args], {
+  await run([
+    gemini ?? "",
+    "-p",
+    "go",
+    "--yolo",
+    "--model",
+    "gemini-2.5-flash",
+    ...args,
+  ], {
     cwd: root,
     env: {
       PATH: Deno.env.get("PATH") ?? "/usr/bin:/bin",
