@@ -16,6 +16,7 @@ import {
   type AgentEnd,
   type AgentStatus,
 } from "./agents/driver.ts";
+import { AGENT_VARIABLE, watchAgent } from "./agent_watchdog.ts";
 import { LineReader } from "./line_reader.ts";
 import { Tail } from "./tail.ts";
 
@@ -55,6 +56,12 @@ export interface AgentChildOptions {
    * @default {"SIGTERM"}
    */
   parentDeath?: "SIGTERM" | "SIGKILL" | "none";
+  /**
+   * Have what the agent starts ended even when our process is killed and the agent does not see to it.
+   *
+   * @default {false}
+   */
+  watchdog?: boolean;
   /** Confine the agent by the operating system; not confined by default. */
   isolation?: IsolationOptions;
 }
@@ -115,6 +122,7 @@ export class AgentChild {
   /** Resolves when the process has ended and its output is drained. */
   readonly ended: Promise<AgentEnd>;
   readonly #process: ManagedProcess;
+  readonly #release: (() => Promise<void>) | undefined;
   readonly #input: WritableStreamDefaultWriter<Uint8Array>;
   readonly #lines: LineReader;
   readonly #tail = new Tail(STDERR_TAIL_CAP);
@@ -128,8 +136,13 @@ export class AgentChild {
   #by: AgentEnd["by"] = "itself";
   #closing: Promise<AgentEnd> | undefined;
 
-  private constructor(process: ManagedProcess, options: AgentChildOptions) {
+  private constructor(
+    process: ManagedProcess,
+    options: AgentChildOptions,
+    release?: () => Promise<void>,
+  ) {
     this.#process = process;
+    this.#release = release;
     this.#input = process.stdin.getWriter();
     this.#input.closed.catch(() => {});
     this.#maxQueue = options.maxQueueBytes ?? 33_554_432;
@@ -157,15 +170,25 @@ export class AgentChild {
     if (program === undefined || program === "") {
       throw new TypeError("Cannot start the agent: no argv given");
     }
-    const process = await startProcess(argv, {
-      cwd: options.cwd,
-      env: options.env,
-      parentDeath: options.parentDeath ?? "SIGTERM",
-      ...options.isolation === undefined
-        ? {}
-        : { isolation: options.isolation },
-    });
-    return new AgentChild(process, options);
+    const mark = options.watchdog === true ? crypto.randomUUID() : undefined;
+    const release = mark === undefined ? undefined : await watchAgent(mark);
+    let process: ManagedProcess;
+    try {
+      process = await startProcess(argv, {
+        cwd: options.cwd,
+        env: mark === undefined
+          ? options.env
+          : { ...options.env, [AGENT_VARIABLE]: mark },
+        parentDeath: options.parentDeath ?? "SIGTERM",
+        ...options.isolation === undefined
+          ? {}
+          : { isolation: options.isolation },
+      });
+    } catch (error) {
+      await release?.();
+      throw error;
+    }
+    return new AgentChild(process, options, release);
   }
 
   /** The process id. */
@@ -313,6 +336,7 @@ export class AgentChild {
     await within(errors, DRAIN_MS);
     // Nothing of it may live on, and our ends of its pipes are let go.
     await this.#process.end({ eofMs: 0 });
+    await this.#release?.();
     return {
       code: status.code,
       signal: status.signal,

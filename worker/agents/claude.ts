@@ -119,6 +119,8 @@ export function claudeDriver(options: ClaudeOptions = {}): StreamJsonDriver {
     argv: (start) => claudeArgv(start, options),
     env: { DISABLE_AUTOUPDATER: "1", ...options.env },
     serverName: TOOL_SERVER,
+    // Told to end, it may be gone before its shells are.
+    watchdog: true,
     ...(options.readyMs === undefined ? {} : { readyMs: options.readyMs }),
   });
 }

@@ -86,6 +86,8 @@ export interface StreamJsonOptions {
   readonly maxQueueBytes?: number;
   /** What the agent gets when our process dies. */
   readonly parentDeath?: "SIGTERM" | "SIGKILL" | "none";
+  /** Have what the agent starts ended even when our process is killed. */
+  readonly watchdog?: boolean;
 }
 
 const ALREADY_IN_USE = /Session ID \S+ is already in use/;
@@ -191,6 +193,7 @@ export class StreamJsonDriver implements AgentDriver {
       ...(this.#options.parentDeath === undefined
         ? {}
         : { parentDeath: this.#options.parentDeath }),
+      watchdog: this.#options.watchdog === true,
     });
     this.#child = child;
     this.#batches = child.lines();

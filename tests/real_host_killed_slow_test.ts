@@ -1,0 +1,72 @@
+/** Whoever hosts an agent is killed in the middle of a command: the agent, its hooks, its commands end as well. */
+
+import { assert, assertEquals } from "@std/assert";
+import { makeWorld } from "./support/agent_world.ts";
+import { findHarness, type HarnessName } from "./support/harnesses.ts";
+
+const HOST = new URL("./support/host_process.ts", import.meta.url).pathname;
+const CONFIG = new URL("../deno.json", import.meta.url).pathname;
+
+/** Waits until a file is there. */
+async function appears(dir: string, name: string): Promise<void> {
+  using watcher = Deno.watchFs(dir);
+  if (await Deno.stat(`${dir}/${name}`).then(() => true, () => false)) return;
+  for await (const event of watcher) {
+    if (event.paths.some((path) => path.endsWith(`/${name}`))) return;
+  }
+}
+
+for (
+  const name of [
+    "claude",
+    "codex",
+    "opencode",
+  ] as const satisfies readonly HarnessName[]
+) {
+  const program = await findHarness(name);
+  for (const signal of ["SIGKILL", "SIGTERM"] as const) {
+    Deno.test({
+      name:
+        `${name}: its host ended by ${signal} in the middle of a command, nothing is left within 5 s`,
+      ignore: program === undefined,
+      async fn() {
+        await using world = await makeWorld({
+          steps: [{
+            calls: [{
+              do: "shell",
+              command:
+                "echo x > {{ws}}/started.txt; sleep 600; echo x > {{ws}}/late.txt",
+            }],
+          }],
+        });
+        const host = new Deno.Command(Deno.execPath(), {
+          args: [
+            "run",
+            "-A",
+            `--config=${CONFIG}`,
+            HOST,
+            name,
+            program!,
+            world.workspace,
+          ],
+          clearEnv: true,
+          env: { ...world.env },
+          stdin: "null",
+          stdout: "null",
+          stderr: "null",
+        }).spawn();
+        await appears(world.workspace, "started.txt");
+        assert((await world.processes()).length > 1);
+        host.kill(signal);
+        await host.status;
+        await world.quiet();
+        assertEquals(
+          (await world.list(world.workspace)).filter((file) =>
+            file.endsWith(".txt")
+          ),
+          ["started.txt"],
+        );
+      },
+    });
+  }
+}
