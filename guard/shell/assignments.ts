@@ -77,15 +77,20 @@ export function assignVariable(
  */
 export function declare(node: Command, state: State, context: Context): void {
   let integer = false;
+  let reference = false;
   for (const arg of node.args) {
     if (arg.type === "Assignment") {
       assignVariable(arg, state, context);
       if (integer) state.set(arg.name, [[SEG]]);
+      if (reference) follow(arg.name, state);
       continue;
     }
     for (const field of expandFields(arg, state, context)) {
       for (const text of field) {
         if (/^-\w*i/.test(text)) integer = true;
+        if (/^-\w*n/.test(text) && node.name?.value !== "export") {
+          reference = true;
+        }
         const named = /^([A-Za-z_]\w*)=([^]*)$/.exec(text);
         if (named?.[1] !== undefined) {
           const other = state.get(named[1]);
@@ -99,4 +104,10 @@ export function declare(node: Command, state: State, context: Context): void {
       }
     }
   }
+}
+
+/** `declare -n name=other`: from here on, what the other holds or nothing known. */
+function follow(name: string, state: State): void {
+  const other = state.get(name)?.[0]?.[0] ?? "";
+  state.set(name, state.get(other) ?? [[ANY]]);
 }

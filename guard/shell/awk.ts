@@ -42,6 +42,9 @@ export const readAwk: CallReader = (call) => {
       });
     }
   }
+  if (read.options.some(([name, value]) => name === "-f" && value === "-")) {
+    programs.push(call.stdin.text ?? "");
+  }
   for (const program of programs) readProgram(call, program, names, operands);
   return undefined;
 };

@@ -117,7 +117,7 @@ const command: CallReader = (call) => {
     stopsAtOperand: true,
   });
   if (options.some(([name]) => name === "-v" || name === "-V")) {
-    return UNKNOWN_STREAM;
+    return { text: operands.map((name) => `${name}\n`).join("") };
   }
   if (operands.length === 0) return EMPTY_STREAM;
   const [name = ""] = operands;
@@ -153,6 +153,10 @@ const read: CallReader = (call) => {
     const values: Values = words === undefined || words.length === 0
       ? [ANY]
       : words;
+    if (array !== undefined && lines?.length === 1 && words !== undefined) {
+      call.state.set(array, words.map((word) => [word]));
+      return EMPTY_STREAM;
+    }
     // The last name gets the rest of the line.
     for (const name of names) {
       call.state.set(name, [union(values, lines ?? [ANY])]);

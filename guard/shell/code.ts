@@ -133,9 +133,11 @@ class Scanner {
       return;
     }
     if (name === "execute" && this.#follows(i, /^os$/)) {
-      return this.#runs(start, first);
+      return this.#inDirectory(start, () => this.#runs(start, first));
     }
-    if (RUNS.test(name)) return this.#runs(start, first);
+    if (RUNS.test(name)) {
+      return this.#inDirectory(start, () => this.#runs(start, first));
+    }
     if (first === undefined) {
       if (SECOND.test(name) || MOVES.test(name)) {
         const second = this.#argument(start, 1);
@@ -244,6 +246,14 @@ class Scanner {
     if (mode !== undefined && !/[waxc+]/.test(mode)) return;
     if (first.text.startsWith("|")) this.#shell(first.text.slice(1));
     else this.#write(first.text, "content");
+  }
+
+  /** Where a started program runs, when the call says so. */
+  #inDirectory(start: number, run: () => void): void {
+    const before = this.#cwd;
+    this.#cwd = this.#namedArgument(start, "cwd") ?? before;
+    run();
+    this.#cwd = before;
   }
 
   #runs(start: number, first: { text: string; end: number } | undefined): void {

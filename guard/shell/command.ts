@@ -16,7 +16,7 @@ import {
   type Values,
   type Variable,
 } from "./state.ts";
-import { expandFields, type Fields } from "./words.ts";
+import { expandFields, expandScalar, type Fields } from "./words.ts";
 
 /** Most readings of one command whose words have alternatives. */
 const MAX_READINGS = 32;
@@ -53,6 +53,7 @@ export function runCommand(
     else if (!declares) fields.push(assignmentField(arg, state, context));
   }
   const io = applyRedirects(node.redirects, state, stdin, context);
+  zshTargets(node, state, context);
   const before = assignments.map(
     (assignment): [string, Variable | undefined] => {
       const own = state.own(assignment.name);
@@ -69,6 +70,22 @@ export function runCommand(
   }
   for (const [name, own] of before) state.restore(name, own);
   return io.keep(output);
+}
+
+/** In zsh, `>! file` and `>>! file` write the file; Bash would write one called `!`. */
+function zshTargets(node: Command, state: State, context: Context): void {
+  for (const redirect of node.redirects) {
+    if (redirect.type !== "Redirect" || redirect.target?.text !== "!") continue;
+    const next = node.args.find((arg) => arg.pos >= redirect.end);
+    if (next?.type !== "Word") continue;
+    for (const path of expandScalar(next, state, context)) {
+      context.write(
+        { rule: "redirect", verb: ">!", label: "output redirection to a file" },
+        path,
+        state,
+      );
+    }
+  }
 }
 
 /** `of=~/x` as an argument of a command that declares nothing. */

@@ -180,6 +180,14 @@ export const COMMANDS: Readonly<Record<string, VerbSpec>> = {
   },
   mkisofs: { writes: "-o" },
   genisoimage: { writes: "-o" },
+  pax: { operands: "last", takes: "-f -s -b -x -o", writes: "-f" },
+  zstd: {
+    operands: "all",
+    unless: "-c -l -t --stdout --list --test",
+    takes: "-T -D -M",
+    writes: "-o --output-dir-flat",
+  },
+  unzstd: { operands: "all", unless: "-c -l -t --stdout", writes: "-o" },
   // Transfers
   curl: {
     takes:

@@ -10,7 +10,7 @@ import { type Call, type CallReader, writes } from "./call.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { readVariable } from "./parameters.ts";
 import { EMPTY_STREAM, type Stream, UNKNOWN_STREAM } from "./state.ts";
-import { isRemote } from "./verbs.ts";
+import { applyTable, isRemote } from "./verbs.ts";
 
 function lastPart(path: string): string {
   return path.replace(/\/+$/, "").split("/").at(-1) ?? "";
@@ -374,6 +374,19 @@ const jar: CallReader = (call) => {
     writes(call, at === -1 ? "." : rest[at + 1] ?? ".");
   } else if (/[cu]/.test(flags.replace(/^-+/, "")) && flags.includes("f")) {
     writes(call, rest[0] ?? "");
+  }
+  return UNKNOWN_STREAM;
+};
+
+const rsync: CallReader = (call) => {
+  // The table knows its options; only the removal of what is sent is its own.
+  applyTable(call);
+  if (call.args.includes("--remove-source-files")) {
+    for (
+      const path of call.args.filter((arg) => !arg.startsWith("-")).slice(0, -1)
+    ) {
+      if (!isRemote(path)) writes(call, path, "tree");
+    }
   }
   return UNKNOWN_STREAM;
 };
@@ -791,6 +804,7 @@ export const FILES: Readonly<Record<string, CallReader>> = {
   curl,
   wget,
   unzip,
+  rsync,
   scp: transfer("-P -i -F -o -c -l -J -S -D"),
   sftp: () => UNKNOWN_STREAM,
   aws: cloudCopy,

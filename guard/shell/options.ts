@@ -87,7 +87,11 @@ export function readOptions(
       const name = takes.has(written) || !written.startsWith("--")
         ? written
         // GNU programs accept any unambiguous beginning.
-        : long.find((option) => option.startsWith(written)) ?? written;
+        : long.find((option) =>
+          // Not of names like `--outDir`: programs that have such take them whole.
+          option.startsWith(written) &&
+          !/[A-Z]/.test(option.slice(written.length, written.length + 1))
+        ) ?? written;
       if (equals !== -1) options.push([name, arg.slice(equals + 1)]);
       else if (takes.has(name)) options.push([name, args[++i]]);
       else if (takes.has("-o") && /^-o[./~]/.test(arg)) {

@@ -488,7 +488,7 @@ const dotnet: CallReader = (call) => {
 
 /** Tools that install or change versions of themselves, by sub-command. */
 const TOOL_CHANGES =
-  /^(?:install|uninstall|update|upgrade|add|remove|default|use|global|toolchain|component|target|plugin|self|link|unlink|enable|disable|tap|untap|reinstall|cleanup|pin|prepare)$/;
+  /^(?:install|uninstall|update|upgrade|add|remove|default|use|global|toolchain|component|target|plugin|self|link|unlink|enable|disable|tap|untap|reinstall|cleanup|pin|prepare|bundle)$/;
 
 const tool: CallReader = (call) => {
   const read = readOptions(call.args, { takes: "--toolchain -C --cd" });
@@ -650,6 +650,15 @@ export const PACKAGES: Readonly<Record<string, CallReader>> = {
     else if (read.operands.length > 0) {
       refuses(call, { ...INSTALL, verb: "cpanm" });
     }
+    return UNKNOWN_STREAM;
+  },
+  composer: (call) => {
+    const [scope, action = ""] = call.args;
+    if (
+      scope === "global" && /^(?:require|install|update|remove)$/.test(action)
+    ) {
+      refuses(call, { ...INSTALL, verb: "composer global" });
+    } else applyGuess(call);
     return UNKNOWN_STREAM;
   },
   "easy_install": (call) => {

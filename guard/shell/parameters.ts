@@ -57,6 +57,8 @@ export function readVariable(
       return state.cwd;
     case "OLDPWD":
       return state.oldCwd;
+    case "IFS":
+      return [" \t\n"];
   }
   const known = context.env[name];
   if (known !== undefined) return [known];
@@ -126,7 +128,9 @@ function element(
     return part.parameter === "COPROC" ? [SEG] : undefined;
   }
   const index = Number(part.index.value);
-  if (Number.isInteger(index)) return list.at(index) ?? [""];
+  if (Number.isInteger(index)) { // One element may stand for a list that is not known word by word.
+    return list.at(index) ?? (list.length === 1 ? list[0] : undefined) ?? [""];
+  }
   return list.length === 0 ? [""] : list.reduce(union);
 }
 

@@ -43,6 +43,8 @@ export function outputOf(call: Call): Stream | undefined {
       if (files.length > 1) return undefined;
       return files[0] === "-" ? stdin : context.readFile(files[0] ?? "", state);
     }
+    case "which":
+      return { text: args.map((arg) => `/usr/bin/${arg}\n`).join("") };
     case "dirname":
     case "basename":
     case "realpath":
@@ -168,8 +170,8 @@ function translated(
   args: readonly string[],
   stdin: Stream,
 ): Stream | undefined {
-  const sets = args.filter((arg) => !/^-[a-zA-Z]+$/.test(arg)).map(
-    unescapeText,
+  const sets = args.filter((arg) => !/^-[a-zA-Z]+$/.test(arg)).map((arg) =>
+    spelledOut(unescapeText(arg))
   );
   const [from = "", to = ""] = sets;
   const deletes = args.some((arg) => /^-[cCst]*d/.test(arg));
@@ -195,8 +197,24 @@ function translated(
 
 /** Unknown parts keep their nature unless the sets bring in a slash or dots. */
 function tamed(text: string, from: string, to: string): Stream | undefined {
-  if (text.includes(ANY) || /[/.]/.test(to)) return undefined;
+  if (/^\/|\.\./.test(text) || text.includes(ANY) || /[/.]/.test(to)) {
+    return undefined;
+  }
   return from.includes("/")
     ? { items: [SEG] }
     : { items: [text.includes(SUB) ? SUB : SEG] };
+}
+
+/** `a-z` as its letters. */
+function spelledOut(set: string): string {
+  return set.replace(
+    /([a-zA-Z\d])-([a-zA-Z\d])/g,
+    (whole, from: string, to: string) => {
+      const [first, last] = [from.charCodeAt(0), to.charCodeAt(0)];
+      if (last < first) return whole;
+      return String.fromCharCode(
+        ...Array.from({ length: last - first + 1 }, (_, i) => first + i),
+      );
+    },
+  );
 }
