@@ -1,0 +1,72 @@
+/**
+ * The host is killed while a tool runs: nothing of the tool may be left (row 27 of the log of symptoms).
+ *
+ * @module
+ */
+
+import { assert, assertEquals } from "@std/assert";
+import { World } from "../plugins/testing/world.ts";
+import { livingProcesses } from "../scripts/_plugin_processes.ts";
+import { pathWithout } from "./support/plugin_cases.ts";
+import { hasTool } from "./support/require_tool.ts";
+
+const config = new URL("../deno.json", import.meta.url).pathname;
+
+/** Starts a host that calls a tool which never ends, and kills it when the tool runs. */
+async function killHost(waits: string, path?: string): Promise<void> {
+  await using world = await World.create();
+  await world.plugin(
+    "p",
+    `[[tools]]
+name = "t"
+command = "sh"
+args = ["-c", "echo running > $PLUGIN_DATA_DIR/on; ${waits}"]
+`,
+  );
+  const program = `${world.temp}/host.ts`;
+  await Deno.writeTextFile(
+    program,
+    `import { defaultConfig, loadPlugins } from "@bulkhead/plugins";
+const config = defaultConfig();
+config.enabled = true;
+config.sandbox = "preferred";
+config.trust = { enabled: true, default: "always" };
+const outcome = await loadPlugins({
+  config, home: "${world.home}", workspace: "${world.workspace}",
+});
+if (outcome.status === "loaded") await outcome.tools[0]?.execute({});
+`,
+  );
+  const host = new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", "--no-lock", `--config=${config}`, program],
+    ...(path === undefined ? {} : { env: { PATH: path } }),
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  const end = performance.now() + 20_000;
+  for (;;) {
+    const on = await Deno.readTextFile(`${world.home}/data/p/on`)
+      .catch(() => "");
+    if (on !== "") break;
+    assert(performance.now() < end, "the tool did not start");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  host.kill("SIGKILL");
+  await host.status;
+  assertEquals(await livingProcesses(world.workspace), []);
+}
+
+Deno.test("no tool is orphaned when the host is killed, with bubblewrap (27)", async () => {
+  if (hasTool("bwrap")) await killHost("sleep 3600 & wait");
+});
+
+Deno.test({
+  name: "no tool is orphaned when the host is killed, with Landlock (27)",
+  ignore: Deno.build.os !== "linux",
+  fn: async () => {
+    const shadow = await pathWithout("bwrap");
+    // Without a PID namespace the tool itself ends; what it has started by itself is found by nobody then.
+    await killHost("exec sleep 3600", shadow);
+    await Deno.remove(shadow, { recursive: true });
+  },
+});
