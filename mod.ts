@@ -34,5 +34,6 @@ import { processIo } from "@bulkhead/sandbox/command";
 import { bulkheadCommand } from "./cli/main.ts";
 
 if (import.meta.main) {
-  Deno.exitCode = await bulkheadCommand(Deno.args, processIo());
+  // Not by the end of all work: a line that nobody types any more would be waited for.
+  Deno.exit(await bulkheadCommand(Deno.args, processIo()));
 }

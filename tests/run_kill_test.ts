@@ -1,42 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
+import { exists, speakingOf, within5s } from "./support/processes.ts";
 
 const MOD = new URL("../mod.ts", import.meta.url).pathname;
-
-/** Live processes that speak of a directory in their environment or command line. */
-function speakingOf(dir: string): number[] {
-  const found: number[] = [];
-  for (const entry of Deno.readDirSync("/proc")) {
-    const pid = Number(entry.name);
-    if (!Number.isInteger(pid) || pid === Deno.pid) continue;
-    try {
-      const text = Deno.readTextFileSync(`/proc/${pid}/environ`) +
-        Deno.readTextFileSync(`/proc/${pid}/cmdline`);
-      if (text.includes(dir)) found.push(pid);
-    } catch {
-      // Gone, or not ours.
-    }
-  }
-  return found;
-}
-
-/** Waits for a condition, at most five seconds. */
-async function within5s(condition: () => boolean): Promise<boolean> {
-  const deadline = Date.now() + 5000;
-  while (!condition()) {
-    if (Date.now() > deadline) return false;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return true;
-}
-
-function exists(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** Starts a demo that waits in its question, and tells where it lives. */
 async function waitingDemo(command: string[]): Promise<{

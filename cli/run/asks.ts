@@ -26,18 +26,26 @@ export function answerInPlace(
   const detach = session.attachAnswerer();
   const put = new Set<string>();
   let busy = false;
+  let open: { id: string; off: AbortController } | undefined;
   let stopped = false;
   const next = async (): Promise<void> => {
     if (busy || stopped) return;
     busy = true;
     try {
       for (;;) {
-        const ask = session.asks.find((open) => !put.has(open.id));
+        const ask = session.asks.find(({ id }) => !put.has(id));
         if (!ask || stopped) return;
         put.add(ask.id);
-        const answer = await question(ask, io, readLine);
-        if (!session.answer(ask.id, answer) && !stopped) {
-          io.err("that question is no longer open\n");
+        const off = new AbortController();
+        open = { id: ask.id, off };
+        const answer = await question(
+          ask,
+          io,
+          (signal = off.signal) => readLine(signal),
+        );
+        open = undefined;
+        if (off.signal.aborted || !session.answer(ask.id, answer)) {
+          if (!stopped) io.out("\n(that question is no longer open)\n");
         }
       }
     } finally {
@@ -45,11 +53,17 @@ export function answerInPlace(
     }
   };
   const unwatch = session.watch((change) => {
-    if (change === "asks") void next();
+    if (change !== "asks") return;
+    // Answered by somebody else, withdrawn, or out of time.
+    if (open && !session.asks.some(({ id }) => id === open?.id)) {
+      open.off.abort();
+    }
+    void next();
   });
   void next();
   return () => {
     stopped = true;
+    open?.off.abort();
     unwatch();
     detach();
   };

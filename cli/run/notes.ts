@@ -1,6 +1,9 @@
 import type { DeniedCall, ToolCall, Verdict } from "@bulkhead/worker";
 import { below, describeInput } from "./render.ts";
-import type { Denial } from "./summary.ts";
+import { ANSWER, type Denial } from "./summary.ts";
+
+/** How the posture says that there was no person to ask. */
+const NOBODY = /nobody is there to approve/;
 
 /** What is remembered of a session for its summary. */
 export class SessionNotes {
@@ -72,7 +75,9 @@ export class SessionNotes {
       ...more.map((call) => ({
         tool: call.tool,
         input: this.#inputs.get(call.toolUseId ?? "") ?? "",
-        by: "nobody's yes",
+        by: call.reason === undefined || NOBODY.test(call.reason)
+          ? "nobody's yes"
+          : ANSWER,
         reason: call.reason ?? "",
       })),
     ];

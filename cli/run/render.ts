@@ -117,7 +117,11 @@ class TextRenderer implements Renderer {
       }${agent}  ${said}`,
     );
     if (decision !== "allow" && reason !== undefined) {
-      this.#line(`  ${dim("│")} ${visible(reason)}`);
+      // The posture speaks of a session without a person; here one may be asked.
+      const why = decision === "deny"
+        ? reason
+        : reason.replace(/ and nobody is there to approve it$/, "");
+      this.#line(`  ${dim("│")} ${visible(why)}`);
     }
   }
 

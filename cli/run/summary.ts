@@ -1,6 +1,9 @@
 import type { CommandIo } from "@bulkhead/sandbox/command";
 import type { TurnOutcome, WorkerEnd } from "@bulkhead/worker";
-import { paint, visible } from "./paint.ts";
+import { paint, shorten, visible } from "./paint.ts";
+
+/** Who refused a call that a person, here or attached, has answered with no. */
+export const ANSWER = "the answer";
 
 /** One refused call. */
 export interface Denial {
@@ -74,12 +77,15 @@ export function printSummary(
       : summary.written.map(visible).join(", "),
   );
   row("denials", String(summary.denials.length));
-  for (const { tool, input, by } of summary.denials) {
-    row("", red(`${visible(tool)} ${input}`) + dim(` by ${by}`));
+  for (const { tool, input, by, reason } of summary.denials) {
+    const why = by === ANSWER ? shorten(reason, 120) : `by ${by}`;
+    row("", red(`${visible(tool)} ${input}`) + dim(` ${why}`));
   }
   const ok = summary.outcome === "completed" || summary.outcome === "kept";
   row("outcome", (ok ? green : red)(summary.outcome));
-  for (const error of summary.errors) row("", red(visible(error)));
+  // What an interrupted agent complains of is the interruption.
+  const errors = summary.outcome === "aborted" ? [] : summary.errors;
+  for (const error of errors) row("", red(visible(error)));
   row("agent", `${visible(summary.agent)}, ${exitText(end)}`);
   if (summary.session !== undefined) row("session", visible(summary.session));
   if (summary.costUsd !== null) row("cost", `$${summary.costUsd.toFixed(4)}`);

@@ -1,0 +1,345 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { exists, speakingOf, within5s } from "./support/processes.ts";
+import { hasTool } from "./support/require_tool.ts";
+import { Terminal } from "./support/terminal.ts";
+
+const ignore = !hasTool("script", "apt-get install util-linux");
+const MOD = new URL("../mod.ts", import.meta.url).pathname;
+const BULKHEAD = [Deno.execPath(), "run", "-A", MOD];
+
+/** The demo's own directory, as the line about its workspace names it. */
+function demoOf(shown: string): string {
+  const [, dir] = /workspace (\S+)\/workspace/.exec(shown) ?? [];
+  assert(dir, shown);
+  return dir;
+}
+
+/** A workspace, a home and a script for the scripted agent. */
+async function withScript(
+  steps: unknown[],
+  fn: (world: {
+    dir: string;
+    ws: string;
+    run(...args: string[]): Terminal;
+  }) => Promise<void>,
+): Promise<void> {
+  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
+  await Deno.mkdir(`${dir}/ws`);
+  await Deno.writeTextFile(
+    `${dir}/script.json`,
+    JSON.stringify({ schema: 1, turns: [{ steps }] }),
+  );
+  const open: Terminal[] = [];
+  try {
+    await fn({
+      dir,
+      ws: `${dir}/ws`,
+      run(...args): Terminal {
+        const terminal = new Terminal([
+          ...BULKHEAD,
+          "run",
+          "--script",
+          `${dir}/script.json`,
+          "--cwd",
+          `${dir}/ws`,
+          "--home",
+          `${dir}/home`,
+          ...args,
+          "go",
+        ], { env: { FNO_CLAIMS_ROOT: dir, NO_COLOR: "" } });
+        open.push(terminal);
+        return terminal;
+      },
+    });
+  } finally {
+    for (const terminal of open) await terminal[Symbol.asyncDispose]();
+    await Deno.remove(dir, { recursive: true });
+  }
+}
+
+const SHELL_STEP = {
+  message: [{ tool: "Bash", input: { command: "echo made > made.txt" } }],
+};
+
+Deno.test({
+  name:
+    "terminal: the demo's question is answered in place, in colour, and nothing is left",
+  ignore,
+  async fn() {
+    await using terminal = new Terminal([
+      ...BULKHEAD,
+      "run",
+      "--example",
+      "greeting",
+    ], { env: { NO_COLOR: "" } });
+    await terminal.see("May I finish?");
+    await terminal.see("1) yes");
+    await terminal.see("> ");
+    await terminal.type("1\r");
+    await terminal.see("That was all");
+    assertEquals(await terminal.end(), 0);
+    assertStringIncludes(terminal.shown, "\x1b[31mdenied by guard");
+    assertStringIncludes(terminal.shown, "\x1b[32mallowed");
+    assertEquals(terminal.shown.includes("nobody is there"), false);
+    const dir = demoOf(terminal.shown);
+    assertEquals([exists(dir), speakingOf(dir)], [false, []]);
+  },
+});
+
+Deno.test({
+  name: "terminal: NO_COLOR is respected",
+  ignore,
+  async fn() {
+    await using terminal = new Terminal([
+      ...BULKHEAD,
+      "run",
+      "--example",
+      "greeting",
+    ], { env: { NO_COLOR: "1" } });
+    await terminal.see("> ");
+    await terminal.type("1\r");
+    assertEquals(await terminal.end(), 0);
+    assertEquals(terminal.shown.includes("\x1b["), false, terminal.shown);
+  },
+});
+
+Deno.test({
+  name: "terminal: yes lets a call run",
+  ignore,
+  async fn() {
+    await withScript([SHELL_STEP, { say: "after" }], async ({ ws, run }) => {
+      const terminal = run();
+      await terminal.see("[y/N, or a reason to deny]");
+      await terminal.type("y\r");
+      await terminal.see("after");
+      assertEquals(await terminal.end(), 0);
+      assertEquals(await Deno.readTextFile(`${ws}/made.txt`), "made\n");
+    });
+  },
+});
+
+Deno.test({
+  name:
+    "terminal: a text denies a call and is its reason, for the model and in the summary",
+  ignore,
+  async fn() {
+    await withScript([SHELL_STEP, { say: "heard: ${last}" }], async (world) => {
+      const terminal = world.run();
+      await terminal.see("[y/N, or a reason to deny]");
+      await terminal.type("use the build script\r");
+      await terminal.see("heard: ");
+      await terminal.see("use the build script");
+      await terminal.see("denials");
+      await terminal.see("use the build script");
+      assertEquals(await terminal.end(), 0);
+      assertEquals(exists(`${world.ws}/made.txt`), false);
+    });
+  },
+});
+
+Deno.test({
+  name: "terminal: an empty line is no",
+  ignore,
+  async fn() {
+    await withScript([SHELL_STEP, { say: "after" }], async ({ ws, run }) => {
+      const terminal = run();
+      await terminal.see("[y/N, or a reason to deny]");
+      await terminal.type("\r");
+      await terminal.see("the person said no");
+      assertEquals(await terminal.end(), 0);
+      assertEquals(exists(`${ws}/made.txt`), false);
+    });
+  },
+});
+
+Deno.test({
+  name: "terminal: two questions are put one after the other",
+  ignore,
+  async fn() {
+    const steps = [{
+      message: [
+        { tool: "Bash", input: { command: "echo 1 > one.txt" } },
+        { tool: "Bash", input: { command: "echo 2 > two.txt" } },
+      ],
+    }];
+    await withScript(steps, async ({ ws, run }) => {
+      const terminal = run();
+      await terminal.see("one.txt? [y/N");
+      await terminal.type("y\r");
+      await terminal.see("two.txt? [y/N");
+      await terminal.type("n\r");
+      assertEquals(await terminal.end(), 0);
+      assertEquals(
+        (await Array.fromAsync(Deno.readDir(ws))).map(({ name }) => name),
+        ["one.txt"],
+      );
+    });
+  },
+});
+
+Deno.test({
+  name:
+    "terminal: Ctrl-C interrupts the turn, and the run ends with what it came to",
+  ignore,
+  async fn() {
+    const steps = [{ say: "before" }, { waitMs: 600_000 }, { say: "never" }];
+    await withScript(steps, async ({ dir, run }) => {
+      const terminal = run();
+      await terminal.see("before");
+      await terminal.type("\x03");
+      await terminal.see("interrupting the turn");
+      await terminal.see("outcome");
+      await terminal.see("aborted");
+      assertEquals(await terminal.end(), 1);
+      assertEquals(terminal.shown.includes("never"), false);
+      assert(await within5s(() => speakingOf(dir).length === 0));
+    });
+  },
+});
+
+Deno.test({
+  name: "terminal: Ctrl-C in a question interrupts it, without a key more",
+  ignore,
+  async fn() {
+    await withScript([SHELL_STEP, { say: "never" }], async ({ dir, run }) => {
+      const terminal = run();
+      await terminal.see("[y/N, or a reason to deny]");
+      await terminal.type("\x03");
+      await terminal.see("interrupting the turn");
+      assertEquals(await terminal.end(), 1);
+      assert(await within5s(() => speakingOf(dir).length === 0));
+    });
+  },
+});
+
+Deno.test({
+  name:
+    "terminal: a second Ctrl-C ends the session of an agent that does not stop, and leaves nothing",
+  ignore,
+  async fn() {
+    await withScript(
+      [{ say: "before" }, { fault: { kind: "silence" } }],
+      async ({ dir, run }) => {
+        const terminal = run();
+        await terminal.see("before");
+        await terminal.type("\x03");
+        await terminal.see("once more ends the session");
+        await terminal.type("\x03");
+        await terminal.see("summary");
+        assertEquals(await terminal.end(), 1);
+        assert(await within5s(() => speakingOf(dir).length === 0));
+        const left = await Array.fromAsync(
+          Deno.readDir(`${dir}/.fno/claims`),
+          ({ name }) => name,
+        ).catch(() => []);
+        assertEquals(left.filter((name) => !name.startsWith(".")), []);
+      },
+    );
+  },
+});
+
+/** Puts a plugin that was never seen into the home. */
+async function newPlugin(dir: string): Promise<string> {
+  const plugin = `${dir}/home/plugins/look`;
+  await Deno.mkdir(plugin, { recursive: true });
+  await Deno.chmod(`${dir}/home`, 0o700);
+  await Deno.writeTextFile(
+    `${plugin}/plugin.toml`,
+    `[[tools]]\nname = "look"\ncommand = "cat"\n`,
+  );
+  await Deno.writeTextFile(
+    `${dir}/home/config.toml`,
+    `[capabilities.plugins]\nenabled = true\nsandbox = "preferred"\n[capabilities.trust]\nenabled = true\n`,
+  );
+  return plugin;
+}
+
+const LOOK = [{
+  message: [{ tool: "mcp__bulkhead__plugin__look__look", input: { a: "eh" } }],
+}, { say: "heard: ${last}" }];
+
+Deno.test({
+  name: "terminal: the question of trust is no by default, and is put again",
+  ignore,
+  async fn() {
+    await withScript(LOOK, async ({ dir, run }) => {
+      await newPlugin(dir);
+      for (const keys of ["\r", "yes\r"]) {
+        const terminal = run();
+        await terminal.see("Trust it?");
+        await terminal.type(keys);
+        await terminal.end();
+        assertEquals(terminal.shown.includes(`heard: {"a":"eh"}`), false);
+      }
+    });
+  },
+});
+
+Deno.test({
+  name:
+    "terminal: trusted always is not asked again, until the content changes",
+  ignore,
+  async fn() {
+    await withScript(LOOK, async ({ dir, run }) => {
+      const plugin = await newPlugin(dir);
+      const first = run();
+      await first.see("Trust it?");
+      await first.type("always\r");
+      await first.see(`heard: {"a":"eh"}`);
+      assertEquals(await first.end(), 0);
+      const second = run();
+      await second.see(`heard: {"a":"eh"}`);
+      assertEquals(await second.end(), 0);
+      assertEquals(second.shown.includes("Trust it?"), false);
+      await Deno.writeTextFile(`${plugin}/more`, "x");
+      const third = run();
+      await third.see("Trust it?");
+      await third.type("\r");
+      await third.end();
+    });
+  },
+});
+
+Deno.test({
+  name: "terminal: trusted once is asked again, never is not",
+  ignore,
+  async fn() {
+    await withScript(LOOK, async ({ dir, run }) => {
+      await newPlugin(dir);
+      const first = run();
+      await first.see("Trust it?");
+      await first.type("o\r");
+      await first.see(`heard: {"a":"eh"}`);
+      assertEquals(await first.end(), 0);
+      const second = run();
+      await second.see("Trust it?");
+      await second.type("never\r");
+      await second.end();
+      const third = run();
+      await third.end();
+      assertEquals(third.shown.includes("Trust it?"), false);
+      assertStringIncludes(third.shown, "look");
+    });
+  },
+});
+
+Deno.test({
+  name:
+    "terminal: Ctrl-C in the question of trust ends the run, and the next one starts",
+  ignore,
+  async fn() {
+    await withScript(LOOK, async ({ dir, run }) => {
+      await newPlugin(dir);
+      const first = run();
+      await first.see("Trust it?");
+      await first.type("\x03");
+      assertEquals(await first.end(), 130);
+      assert(await within5s(() => speakingOf(dir).length === 0));
+      const second = run();
+      await second.see("Trust it?");
+      await second.type("\r");
+      await second.end();
+      assertEquals(second.shown.includes("another run"), false);
+    });
+  },
+});

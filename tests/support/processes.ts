@@ -1,0 +1,104 @@
+/**
+ * Who is still alive of what a test has started, and waiting for the last to go.
+ *
+ * @module
+ */
+
+/**
+ * Live processes that speak of a directory in their environment or command line.
+ *
+ * @param dir The directory.
+ * @returns their ids.
+ */
+export function speakingOf(dir: string): number[] {
+  const found: number[] = [];
+  for (const entry of Deno.readDirSync("/proc")) {
+    const pid = Number(entry.name);
+    if (!Number.isInteger(pid) || pid === Deno.pid) continue;
+    try {
+      const text = Deno.readTextFileSync(`/proc/${pid}/environ`) +
+        Deno.readTextFileSync(`/proc/${pid}/cmdline`);
+      if (text.includes(dir)) found.push(pid);
+    } catch {
+      // Gone, or not ours.
+    }
+  }
+  return found;
+}
+
+/**
+ * All processes below one, by their parents.
+ *
+ * @param root The id of the topmost.
+ * @returns the ids, without the topmost.
+ */
+export function descendants(root: number): number[] {
+  const children = new Map<number, number[]>();
+  for (const entry of Deno.readDirSync("/proc")) {
+    const pid = Number(entry.name);
+    if (!Number.isInteger(pid)) continue;
+    try {
+      const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+      const parent = Number(
+        stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1],
+      );
+      children.set(parent, [...children.get(parent) ?? [], pid]);
+    } catch {
+      // Gone.
+    }
+  }
+  const found: number[] = [];
+  const waiting = [root];
+  for (let pid = waiting.pop(); pid !== undefined; pid = waiting.pop()) {
+    const below = children.get(pid) ?? [];
+    found.push(...below);
+    waiting.push(...below);
+  }
+  return found;
+}
+
+/**
+ * Whether a process runs; one that is dead and not yet waited for does not.
+ *
+ * @param pid Its id.
+ * @returns `true` while it runs.
+ */
+export function alive(pid: number): boolean {
+  try {
+    const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
+    return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3) !==
+      "Z";
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Waits for a condition, at most five seconds.
+ *
+ * @param condition What has to hold.
+ * @returns whether it came to hold.
+ */
+export async function within5s(condition: () => boolean): Promise<boolean> {
+  const deadline = performance.now() + 5000;
+  while (!condition()) {
+    if (performance.now() > deadline) return false;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return true;
+}
+
+/**
+ * Whether there is something at a path, a dangling link included.
+ *
+ * @param path The path.
+ * @returns `true` when there is.
+ */
+export function exists(path: string): boolean {
+  try {
+    Deno.lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
