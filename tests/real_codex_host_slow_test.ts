@@ -13,8 +13,12 @@ const codex = await findHarness("codex");
 const ignore = codex === undefined;
 const driver = () => codexDriver({ command: [codex!] });
 
-const USERS_OWN =
-  `[mcp_servers.mine]\ncommand = "/bin/sh"\nargs = ["-c", "touch \\"$HOME/mine-ran\\""]\n`;
+/** Continues the table of features: the user's own hooks are off, and so must not be ours. */
+const USERS_OWN = `hooks = false
+[mcp_servers.mine]
+command = "/bin/sh"
+args = ["-c", "touch \\"$HOME/mine-ran\\""]
+`;
 
 function userConfig(world: AgentWorld): Promise<string> {
   return Deno.readTextFile(`${world.home}/.codex/config.toml`);
@@ -342,6 +346,24 @@ Deno.test({
       start(await program("old", old)),
       "version 0.100.0 is too old",
       "npm install -g",
+    );
+    // One that takes our hook for changed whatever its hash.
+    const hook =
+      `{"key":"/<session-flags>/config.toml:pre_tool_use:0:0","trustStatus":"modified","enabled":true,"currentHash":"sha256:x"}`;
+    const doubter = `while read line; do
+  id=$(echo "$line" | sed 's/^{"id":\\([0-9]*\\).*/\\1/')
+  case "$line" in
+    *'"initialize"'*) r='{"userAgent":"bulkhead/0.171.0 (x)"}' ;;
+    *thread/start*) r='{"thread":{"id":"t"}}' ;;
+    *hooks/list*) r='{"data":[{"hooks":[${hook}]}]}' ;;
+    *) r='{}' ;;
+  esac
+  case "$line" in '{"id"'*) echo "{\\"id\\":$id,\\"result\\":$r}" ;; esac
+done`;
+    await says(
+      start(await program("doubter", doubter)),
+      "its hook would not run, so no turn is started",
+      "modified",
     );
     await Deno.writeTextFile(`${world.home}/.codex/config.toml`, "");
     await says(start([codex!]), 'run "codex login"');

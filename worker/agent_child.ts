@@ -20,6 +20,12 @@ import { AGENT_VARIABLE, watchAgent } from "./agent_watchdog.ts";
 import { LineReader } from "./line_reader.ts";
 import { Tail } from "./tail.ts";
 
+export type {
+  IsolationLevel,
+  IsolationOptions,
+  IsolationPolicy,
+} from "@bulkhead/sandbox";
+
 /** One line of the agent's output. */
 export interface AgentLine {
   /** The text; only its beginning when the line was cut. */
