@@ -7,11 +7,8 @@ import {
   UsageError,
 } from "@bulkhead/sandbox/command";
 import { resolveTarget } from "@bulkhead/sandbox/paths";
-import {
-  loadNativePlugin,
-  type NativePlugin,
-  type NativePluginOptions,
-} from "./plugin.ts";
+import { loadNativePlugin, type NativePlugin } from "./plugin.ts";
+import type { NativePluginOptions } from "./plugin_options.ts";
 
 /** One verb of the command line. */
 export type Verb = (args: string[], io: CommandIo) => Promise<number>;

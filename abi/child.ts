@@ -7,12 +7,8 @@
  */
 
 import { AbiError } from "./errors.ts";
-import {
-  type DispatchMode,
-  Engine,
-  type EngineLimits,
-  type InvokeKind,
-} from "./engine.ts";
+import { Engine } from "./engine.ts";
+import type { DispatchMode, EngineLimits, InvokeKind } from "./engine_types.ts";
 import { ACTION_DROPPED } from "./layout.ts";
 import { isObject } from "./json.ts";
 import { cString, decodeText, encodeText, libc } from "./memory.ts";

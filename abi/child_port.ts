@@ -4,68 +4,28 @@
  * @module
  */
 
-import {
-  denoEntry,
-  inheritedEnvironment,
-  type IsolationBackend,
-  type IsolationLevel,
-  type IsolationPolicy,
-  type ManagedProcess,
-  startProcess,
-} from "@bulkhead/sandbox";
-import type { ActionAnswer } from "./action_worker.ts";
+import type { IsolationBackend, ManagedProcess } from "@bulkhead/sandbox";
+import { type ChildOptions, socketDir, startChild } from "./child_start.ts";
 import type {
   DispatchOutcome,
-  EngineLimits,
   EngineStats,
   InvokeKind,
   InvokeOutcome,
-} from "./engine.ts";
-// Imported for its flags; it also has the child's own code in the cache before a confined child, which may not write
-// there, looks for it.
-import { CHILD_FLAGS } from "./child.ts";
-import { AbiError, type AbiErrorCode } from "./errors.ts";
-import { isObject } from "./json.ts";
-import { SESSION_ID_ENV, SUBAGENT_PARENT_ENV } from "./layout.ts";
+} from "./engine_types.ts";
+import { AbiError } from "./errors.ts";
 import { decodeText, encodeText } from "./memory.ts";
 import { OutputLog } from "./output.ts";
 import type { CallOutcome } from "./poll_driver.ts";
 import type { PluginPort, PortCall, PortEvent } from "./port.ts";
-import type { LibraryReport } from "./preflight.ts";
 import { emptyRegistration, type Registration } from "./registration.ts";
 import { FrameConnection, type Head, packTexts, PROTOCOL } from "./rpc.ts";
-
-/** How a child is started. */
-export interface ChildOptions {
-  /** The inspected library. */
-  readonly report: LibraryReport;
-  /** The plugin's name. */
-  readonly name: string;
-  /** Limits that differ from the defaults. */
-  readonly limits: EngineLimits;
-  /** How much confinement is asked for. */
-  readonly isolation: IsolationLevel;
-  /** What it may touch besides its own files. */
-  readonly permissions: IsolationPolicy;
-  /** Variables on top of the short list every child gets. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Its working directory. */
-  readonly cwd: string;
-  /** The session. */
-  readonly sessionId?: string;
-  /** How long it may take from start to registered. */
-  readonly startTimeoutMs: number;
-  /** Counts host strings, slowly. */
-  readonly accounting: boolean;
-  /** Answers its actions. */
-  readonly answer: (action: number, args: string) => Promise<ActionAnswer>;
-  /** Gets what it prints. */
-  readonly onOutput?: (line: string) => void;
-  /** Learns once that it is gone without having been closed. */
-  readonly onDeath: (port: ChildPort, error: AbiError) => void;
-  /** The flags, for tests that take one away. */
-  readonly flags?: readonly string[];
-}
+import {
+  readCode,
+  readDispatch,
+  readKind,
+  readRegistration,
+  signalOf,
+} from "./wire.ts";
 
 interface Pending {
   readonly resolve: (frame: { head: Head; body: Uint8Array }) => void;
@@ -129,33 +89,7 @@ export class ChildPort implements PluginPort {
     const listener = Deno.listen({ transport: "unix", path: socket });
     let port: ChildPort | undefined;
     try {
-      const entry = denoEntry(new URL("./child.ts", import.meta.url), {
-        permissions: (options.flags ?? CHILD_FLAGS).map((flag) =>
-          flag.replace("{socket}", socket)
-        ),
-        args: [socket],
-        config: false,
-        ...options.accounting ? { flags: ["--v8-flags=--expose-gc"] } : {},
-      });
-      const own = decodeURIComponent(new URL(".", import.meta.url).pathname);
-      const process = await startProcess(entry.argv, {
-        cwd: options.cwd,
-        env: childEnvironment(entry.env, options),
-        isolation: {
-          level: options.isolation,
-          policy: {
-            ...options.permissions,
-            read: [
-              ...entry.readable,
-              ...import.meta.url.startsWith("file:") ? [own] : [],
-              ...await ownFiles(options.report),
-              ...options.permissions.read ?? [],
-            ],
-            write: [dir, ...options.permissions.write ?? []],
-            unixSockets: true,
-          },
-        },
-      });
+      const process = await startChild(socket, options);
       port = new ChildPort(options, process);
       await port.#boot(listener);
       return port;
@@ -585,157 +519,6 @@ async function within(promise: Promise<unknown>, ms: number): Promise<void> {
   clearTimeout(timer);
 }
 
-async function socketDir(): Promise<string> {
-  const dir = await Deno.makeTempDir({ prefix: "bulkhead-abi-" });
-  // A unix socket's path has at most 107 bytes, 103 on macOS; a comma would end the path in a permission flag.
-  if (encodeText(dir).length <= 100 && !dir.includes(",")) return dir;
-  await Deno.remove(dir);
-  return await Deno.makeTempDir({ dir: "/tmp", prefix: "bulkhead-abi-" });
-}
-
-function childEnvironment(
-  entry: Readonly<Record<string, string>>,
-  options: ChildOptions,
-): Record<string, string> {
-  const env: Record<string, string> = {
-    // Deno asks for back traces, which push the message of a panic out of sight.
-    RUST_BACKTRACE: "0",
-    ...inheritedEnvironment(),
-    ...options.env,
-    ...entry,
-  };
-  for (const name of [...SUBAGENT_PARENT_ENV, SESSION_ID_ENV]) delete env[name];
-  if (options.sessionId !== undefined) env[SESSION_ID_ENV] = options.sessionId;
-  return env;
-}
-
-/** The library and those it needs from its own directory; not the directory, which may be a home. */
-async function ownFiles(report: LibraryReport): Promise<string[]> {
-  const dir = report.path.slice(0, report.path.lastIndexOf("/"));
-  const files = [report.path];
-  for (const name of report.needs) {
-    if (name.includes("/")) continue;
-    try {
-      const file = `${dir}/${name}`;
-      const real = await Deno.realPath(file);
-      files.push(file, real);
-    } catch {
-      // Not beside it: a library of the system.
-    }
-  }
-  return files;
-}
-
-const SIGNALS: Readonly<Record<number, string>> = {
-  1: "SIGHUP",
-  2: "SIGINT",
-  3: "SIGQUIT",
-  4: "SIGILL",
-  5: "SIGTRAP",
-  6: "SIGABRT",
-  7: "SIGBUS",
-  8: "SIGFPE",
-  9: "SIGKILL",
-  11: "SIGSEGV",
-  13: "SIGPIPE",
-  14: "SIGALRM",
-  15: "SIGTERM",
-  24: "SIGXCPU",
-  25: "SIGXFSZ",
-  31: "SIGSYS",
-};
-
-function signalOf(code: number): string | undefined {
-  return SIGNALS[code - 128];
-}
-
 function lastLine(text: string): string {
   return (text.split("\n").at(-1) ?? "").slice(0, 200);
-}
-
-function readKind(value: unknown): CallOutcome["kind"] {
-  const kinds = [
-    "done",
-    "error",
-    "null_handle",
-    "cancelled",
-    "bad_tag",
-  ] as const;
-  return kinds.find((kind) => kind === value) ?? "bad_tag";
-}
-
-function readCode(value: unknown): AbiErrorCode {
-  const codes = ["open", "register", "timeout", "protocol"] as const;
-  return codes.find((code) => code === value) ?? "protocol";
-}
-
-function readDispatch(head: Head): DispatchOutcome {
-  const numbers = (value: unknown): number[] =>
-    Array.isArray(value) ? value.filter((n) => typeof n === "number") : [];
-  const failed = Array.isArray(head.failed) ? head.failed : [];
-  const verdicts = ["continue", "abort", "claimed"] as const;
-  return {
-    verdict: verdicts.find((verdict) => verdict === head.verdict) ?? "continue",
-    failed: failed.map((pair): [number, number] => {
-      const [index = 0, rc = 0] = numbers(pair);
-      return [index, rc];
-    }),
-    late: numbers(head.late),
-  };
-}
-
-/** The child is ours but it holds foreign code: what it says is checked like anything else. */
-function readRegistration(body: Uint8Array): Registration {
-  const value: unknown = JSON.parse(decodeText(body));
-  const result = emptyRegistration();
-  if (!isObject(value)) return result;
-  const texts = (list: unknown): string[] =>
-    Array.isArray(list) ? list.filter((t) => typeof t === "string") : [];
-  const rows = <T>(
-    list: unknown,
-    read: (row: Record<string, unknown>) => T,
-  ): T[] => Array.isArray(list) ? list.filter(isObject).map(read) : [];
-  const named = (row: Record<string, unknown>) => ({
-    name: `${row.name}`,
-    description: `${row.description}`,
-  });
-  result.tools = rows(
-    value.tools,
-    (row) => ({ ...named(row), parameters: `${row.parameters}` }),
-  );
-  result.commands = rows(value.commands, named);
-  result.shortcuts = rows(value.shortcuts, named);
-  result.flags = rows(value.flags, named);
-  result.providers = rows(value.providers, (row) => ({
-    id: `${row.id}`,
-    baseUrl: `${row.baseUrl}`,
-    apiStyle: `${row.apiStyle}`,
-  }));
-  const kinds = ["message", "markdown", "entry"] as const;
-  result.renderers = rows(value.renderers, (row) => ({
-    kind: kinds.find((kind) => kind === row.kind) ?? "message",
-    name: `${row.name}`,
-  }));
-  if (Array.isArray(value.events)) {
-    result.events = value.events.filter((tag) => typeof tag === "number");
-  }
-  if (typeof value.discover === "number") result.discover = value.discover;
-  if (typeof value.beforeAgentStart === "number") {
-    result.beforeAgentStart = value.beforeAgentStart;
-  }
-  result.oauth = rows(
-    value.oauth,
-    (row) => ({
-      id: `${row.id}`,
-      manifest: isObject(row.manifest) ? row.manifest : {},
-    }),
-  );
-  if (typeof value.priority === "number") result.priority = value.priority;
-  result.platforms = texts(value.platforms);
-  result.collisions = rows(
-    value.collisions,
-    (row) => ({ kind: `${row.kind}`, name: `${row.name}` }),
-  );
-  result.diagnostics = texts(value.diagnostics);
-  return result;
 }

@@ -4,18 +4,14 @@
  * @module
  */
 
-import type { EngineStats } from "./engine.ts";
+import type { EngineStats } from "./engine_types.ts";
 import { AbiError } from "./errors.ts";
 import { eventRule } from "./events.ts";
 import { encodeEvent, JsonText, type NativeEvent } from "./codec.ts";
 import { isObject, parseJson } from "./json.ts";
 import { EVENT_NAMES } from "./layout.ts";
-import {
-  type CallToolOptions,
-  loadNativePlugin,
-  type NativePlugin,
-  type NativePluginOptions,
-} from "./plugin.ts";
+import { loadNativePlugin, type NativePlugin } from "./plugin.ts";
+import type { CallToolOptions, NativePluginOptions } from "./plugin_options.ts";
 import { inspectLibrary, type LibraryReport } from "./preflight.ts";
 import { sampleArguments } from "./sample.ts";
 

@@ -7,13 +7,21 @@
  * @module
  */
 
-import {
-  ActionBridge,
-  type ActionBridgeOptions,
-  type HostStringCounts,
-} from "./action_worker.ts";
+import { ActionBridge } from "./action_worker.ts";
 import { AbiError } from "./errors.ts";
+import {
+  DEFAULT_LIMITS,
+  type DispatchMode,
+  type DispatchOutcome,
+  type EngineCall,
+  type EngineLimits,
+  type EngineOptions,
+  type EngineStats,
+  type InvokeKind,
+  type InvokeOutcome,
+} from "./engine_types.ts";
 import { Gate } from "./gate.ts";
+import { PluginStrings } from "./plugin_strings.ts";
 import {
   ABI_VERSION,
   describeRegisterCode,
@@ -57,123 +65,6 @@ import {
 } from "./registrar.ts";
 import type { Registration } from "./registration.ts";
 
-/** Limits of the engine. */
-export interface EngineLimits {
-  /** How long a cancelled tool may go on before its caller is answered. */
-  cancelGraceMs: number;
-  /** How long after that a stuck function may run before the plugin counts as wedged. */
-  stuckMs: number;
-  /** How long a plugin's thread waits for an action. */
-  actionDeadlineMs: number;
-  /** The longest result that is read. */
-  maxResultBytes: number;
-  /** The longest update that is passed on whole. */
-  maxUpdateBytes: number;
-}
-
-/** The limits when none are given. */
-export const DEFAULT_LIMITS: Readonly<EngineLimits> = {
-  cancelGraceMs: 2_000,
-  stuckMs: 10_000,
-  actionDeadlineMs: 30_000,
-  maxResultBytes: 67_108_864,
-  maxUpdateBytes: 1_048_576,
-};
-
-/** Options of {@linkcode Engine.load}. */
-export interface EngineOptions {
-  /** The plugin's name, for messages. */
-  readonly name: string;
-  /** Limits that differ from the defaults. */
-  readonly limits?: Partial<EngineLimits>;
-  /** Answers the plugin's runtime actions. */
-  readonly answer: ActionBridgeOptions["answer"];
-  /** Count host strings with a `free_string` of our own. */
-  readonly accounting?: boolean;
-  /** Let callbacks keep the process alive. */
-  readonly keepAlive?: boolean;
-  /** The session, put into the environment before the plugin is opened. */
-  readonly sessionId?: string;
-  /** Called when a function of the plugin does not come back. */
-  readonly onWedged?: (what: string) => void;
-}
-
-/** One tool call. */
-export interface EngineCall {
-  /** The index of the tool. */
-  readonly tool: number;
-  /** The caller's id of the call. */
-  readonly callId: string;
-  /** The arguments as JSON. */
-  readonly args: Uint8Array<ArrayBuffer>;
-  /** Stops the call. */
-  readonly signal?: AbortSignal;
-  /** Gets progress, callback before inline. */
-  readonly onUpdate?: (text: string) => void;
-}
-
-/** The kinds of handlers that take text and give text. */
-export type InvokeKind =
-  | "commands"
-  | "providers"
-  | "renderers"
-  | "discover"
-  | "beforeAgentStart"
-  | "oauth";
-
-/** What a handler gave back. */
-export interface InvokeOutcome {
-  /** Its code. */
-  readonly rc: number;
-  /** Its output, whatever the code. */
-  readonly text: string;
-}
-
-/** How an event is sent to the handlers of one plugin. */
-export type DispatchMode = "observe" | "lifecycle" | "arbitrate";
-
-/** What the handlers of one plugin made of an event. */
-export interface DispatchOutcome {
-  /** `abort` and `claimed` end the fan-out; they count only in the mode that asks for them. */
-  readonly verdict: "continue" | "abort" | "claimed";
-  /** Handlers that returned another code: their index and the code. */
-  readonly failed: [index: number, rc: number][];
-  /** Handlers that ran over the budget and still run. */
-  readonly late: number[];
-}
-
-/** Counters of one plugin. */
-export interface EngineStats {
-  /** Tool calls so far. */
-  calls: number;
-  /** Handles that are not destroyed. */
-  liveHandles: number;
-  /** Strings received from the plugin. */
-  stringsReceived: number;
-  /** Of those, given back to it. */
-  stringsFreed: number;
-  /** Progress that came for a call that was over. */
-  latePartials: number;
-  /** Runtime actions asked. */
-  actions: number;
-  /** Native calls running now. */
-  active: number;
-  /** Native calls waiting for a place. */
-  queued: number;
-  /** Handlers that ran over their budget and still run. */
-  lateHandlers: number;
-  /** Strings that were no UTF-8. */
-  invalidUtf8: number;
-  /** The longest a single poll took, in milliseconds. */
-  longestPollMs: number;
-  /** Bytes allocated from malloc in its process; 0 where that is not known. */
-  heapBytes: number;
-  /** Bytes of memory that its process holds. */
-  rssBytes: number;
-  /** Strings given to the plugin; only with accounting. */
-  hostStrings: HostStringCounts;
-}
-
 const REGISTER = {
   parameters: ["u64", "u32"],
   result: "i32",
@@ -194,12 +85,6 @@ const HANDLE = {
   result: "void",
   nonblocking: true,
 } as const;
-const FREE = {
-  parameters: [STRING],
-  result: "void",
-  nonblocking: true,
-} as const;
-const FREE_NOW = { parameters: [STRING], result: "void" } as const;
 const REQUEST = {
   parameters: [STRING, "buffer", "u64"],
   result: "i32",
@@ -246,9 +131,8 @@ export class Engine {
   readonly #limits: EngineLimits;
   readonly #onWedged: ((what: string) => void) | undefined;
   readonly #gate = new Gate();
+  readonly #strings: PluginStrings;
   readonly #tools = new Map<number, BoundTool>();
-  readonly #frees = new Map<bigint, Callable<typeof FREE>>();
-  readonly #freesNow = new Map<bigint, Callable<typeof FREE_NOW>>();
   readonly #freeString: bigint;
   readonly #partial: bigint;
   readonly #live = new Map<bigint, LiveCall>();
@@ -257,11 +141,8 @@ export class Engine {
   readonly #stats = {
     calls: 0,
     liveHandles: 0,
-    stringsReceived: 0,
-    stringsFreed: 0,
     latePartials: 0,
     lateHandlers: 0,
-    invalidUtf8: 0,
     longestPollMs: 0,
   };
 
@@ -269,10 +150,11 @@ export class Engine {
     this.#name = options.name;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#onWedged = options.onWedged;
+    this.#strings = new PluginStrings(options.name, this.#limits, this.#gate);
     this.#bridge = bridge;
     this.#registrar = new Registrar((free, place) => {
-      this.#stats.stringsReceived++;
-      this.#freeNow(free, place);
+      this.#strings.received++;
+      this.#strings.freeNow(free, place);
     });
     this.registration = this.#registrar.registration;
     const partial = Deno.UnsafeCallback.threadSafe(
@@ -411,16 +293,16 @@ export class Engine {
     if (kind !== "commands") {
       return {
         rc,
-        text: await this.#take(place, handler.free, maxResultBytes),
+        text: await this.#strings.take(place, handler.free, maxResultBytes),
       };
     }
     // A command has no free function; its output is malloc memory by contract.
     const text = place.size > BigInt(maxResultBytes)
       ? ""
-      : this.#read(place, maxResultBytes);
+      : this.#strings.read(place, maxResultBytes);
     if (place.size > 0n) {
       allocator().free(place.pointer);
-      this.#stats.stringsFreed++;
+      this.#strings.freed++;
     }
     return { rc, text };
   }
@@ -498,6 +380,9 @@ export class Engine {
     if (typeof collect === "function") collect();
     return {
       ...this.#stats,
+      stringsReceived: this.#strings.received,
+      stringsFreed: this.#strings.freed,
+      invalidUtf8: this.#strings.invalidUtf8,
       actions: this.#bridge.calls,
       active: this.#gate.active,
       queued: this.#gate.queued,
@@ -630,13 +515,17 @@ export class Engine {
     const place = stringPlace(step, 8);
     if (place.size === 0n) return { tag, text: "" };
     if (tag === 0) {
-      const text = this.#readUpdate(place);
-      await this.#freeLater(tool.free, place);
+      const text = this.#strings.readUpdate(place);
+      await this.#strings.freeLater(tool.free, place);
       return { tag, text };
     }
     return {
       tag,
-      text: await this.#take(place, tool.free, this.#limits.maxResultBytes),
+      text: await this.#strings.take(
+        place,
+        tool.free,
+        this.#limits.maxResultBytes,
+      ),
     };
   }
 
@@ -655,89 +544,16 @@ export class Engine {
       if (call === undefined) {
         this.#stats.latePartials++;
         // It cannot be read safely, but whoever made it expects it to be freed.
-        if (place.size > 0n) this.#stats.stringsReceived++;
-        this.#freeNow(this.#lastFree, place);
+        if (place.size > 0n) this.#strings.received++;
+        this.#strings.freeNow(this.#lastFree, place);
         return;
       }
-      const text = this.#readUpdate(place);
-      this.#freeNow(call.free, place);
+      const text = this.#strings.readUpdate(place);
+      this.#strings.freeNow(call.free, place);
       if (text !== "") call.onUpdate?.(text);
     } catch {
       // Nobody above could be told; the update is lost, the call goes on.
     }
-  }
-
-  /** An update that is too long is replaced by a line that says so. */
-  #readUpdate(place: StringPlace): string {
-    if (place.size <= BigInt(this.#limits.maxUpdateBytes)) {
-      return this.#read(place, this.#limits.maxUpdateBytes);
-    }
-    this.#stats.stringsReceived++;
-    const text = `(an update of ${place.size} bytes was left out)`;
-    return JSON.stringify({
-      content: [{ type: "text", text }],
-      truncated: true,
-    });
-  }
-
-  #read(place: StringPlace, maxBytes: number): string {
-    if (place.size === 0n) return "";
-    this.#stats.stringsReceived++;
-    const cut = place.size > BigInt(maxBytes);
-    const bytes = readBytes(cut ? { pointer: place.pointer, size: 0n } : place);
-    if (cut) throw new TooLong(place.size, maxBytes);
-    const text = decodeText(bytes);
-    if (text.includes("\ufffd") && encodeText(text).length !== bytes.length) {
-      this.#stats.invalidUtf8++;
-    }
-    return text;
-  }
-
-  async #take(
-    place: StringPlace,
-    free: FunctionPointer,
-    maxBytes: number,
-  ): Promise<string> {
-    if (place.size === 0n) return "";
-    let text: string;
-    try {
-      text = this.#read(place, maxBytes);
-    } catch (error) {
-      if (!(error instanceof TooLong)) throw error;
-      await this.#freeLater(free, place);
-      throw new AbiError(
-        "protocol",
-        `Cannot read an answer of plugin "${this.#name}": ${error.message}`,
-        {
-          plugin: this.#name,
-          fix:
-            "let the tool answer with less, for example with the path of a file",
-        },
-      );
-    }
-    await this.#freeLater(free, place);
-    return text;
-  }
-
-  async #freeLater(free: FunctionPointer, place: StringPlace): Promise<void> {
-    if (free === 0n) return;
-    let call = this.#frees.get(free);
-    if (call === undefined) {
-      this.#frees.set(free, call = nativeFunction(free, FREE));
-    }
-    const bound = call;
-    await this.#gate.run(() => bound.call(placeStruct(place)), true);
-    this.#stats.stringsFreed++;
-  }
-
-  #freeNow(free: FunctionPointer, place: StringPlace): void {
-    if (free === 0n || place.size === 0n) return;
-    let call = this.#freesNow.get(free);
-    if (call === undefined) {
-      this.#freesNow.set(free, call = nativeFunction(free, FREE_NOW));
-    }
-    call.call(placeStruct(place));
-    this.#stats.stringsFreed++;
   }
 
   #event(
@@ -774,12 +590,6 @@ export class Engine {
   }
 }
 
-class TooLong extends RangeError {
-  constructor(size: bigint, maxBytes: number) {
-    super(`it has ${size} bytes, at most ${maxBytes} are read`);
-  }
-}
-
 function bind(tool: ToolFunctions): BoundTool {
   return {
     execute: nativeFunction(tool.execute, EXECUTE),
@@ -792,14 +602,6 @@ function bind(tool: ToolFunctions): BoundTool {
       : nativeFunction(tool.destroy, HANDLE),
     free: tool.free,
   };
-}
-
-function placeStruct(place: StringPlace): Uint8Array<ArrayBuffer> {
-  const struct = new Uint8Array(16);
-  const view = new DataView(struct.buffer);
-  view.setBigUint64(0, place.pointer, true);
-  view.setBigUint64(8, place.size, true);
-  return struct;
 }
 
 function registerFix(rc: number): string {
@@ -831,6 +633,3 @@ async function withinBudget<T>(
 function keepAlive(...values: Uint8Array[]): void {
   for (const value of values) void value.length;
 }
-
-/** The functions behind one handler; exported for tests. */
-export type { HandlerFunction };

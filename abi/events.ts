@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { DispatchMode } from "./engine.ts";
+import type { DispatchMode } from "./engine_types.ts";
 import { EVENT_NAMES, type EventName } from "./layout.ts";
 import { runsOn } from "./registration.ts";
 

@@ -6,15 +6,12 @@
 
 import type { AddedTool, Tool, ToolRegistry } from "@bulkhead/plugins";
 import { encodeEvent, type NativeEvent } from "./codec.ts";
-import type { DispatchMode } from "./engine.ts";
+import type { DispatchMode } from "./engine_types.ts";
 import { AbiError } from "./errors.ts";
 import { eventOrder, EventQueue, eventRule, VETO_EXIT_CODE } from "./events.ts";
 import { isObject, parseJson, stringifyJson } from "./json.ts";
-import {
-  loadNativePlugin,
-  type NativePlugin,
-  type NativePluginOptions,
-} from "./plugin.ts";
+import { loadNativePlugin, type NativePlugin } from "./plugin.ts";
+import type { NativePluginOptions } from "./plugin_options.ts";
 import { nativeTools, type NativeToolsOptions } from "./tools.ts";
 
 /** Options of {@linkcode NativeHost}. */

@@ -23,15 +23,16 @@ export type {
   EngineStats,
   InvokeKind,
   InvokeOutcome,
-} from "./engine.ts";
+} from "./engine_types.ts";
 export type { ActionAnswer, HostStringCounts } from "./action_worker.ts";
-export { DEFAULT_LIMITS } from "./engine.ts";
+export { DEFAULT_LIMITS } from "./engine_types.ts";
 export * from "./errors.ts";
 export * from "./events.ts";
 export * from "./header.ts";
 export * from "./host.ts";
 export * from "./layout.ts";
 export * from "./plugin.ts";
+export * from "./plugin_options.ts";
 export type { PortEvent } from "./port.ts";
 export * from "./preflight.ts";
 export type {

@@ -4,14 +4,8 @@
  * @module
  */
 
-import {
-  type IsolationBackend,
-  type IsolationLevel,
-  type IsolationPolicy,
-  requirePermissions,
-} from "@bulkhead/sandbox";
+import type { IsolationBackend } from "@bulkhead/sandbox";
 import { answerAction, headlessActions, type HostActions } from "./actions.ts";
-import { ChildPort } from "./child_port.ts";
 import {
   decodeToolResult,
   encodeArguments,
@@ -21,140 +15,23 @@ import {
 import {
   DEFAULT_LIMITS,
   type DispatchOutcome,
-  Engine,
-  type EngineLimits,
   type EngineStats,
   type InvokeKind,
   type InvokeOutcome,
-} from "./engine.ts";
+} from "./engine_types.ts";
 import { AbiError } from "./errors.ts";
 import { isObject, parseJson, stringifyJson } from "./json.ts";
-import { encodeText } from "./memory.ts";
+import type {
+  CallToolOptions,
+  InvokeOptions,
+  NativePluginOptions,
+} from "./plugin_options.ts";
 import type { CallOutcome } from "./poll_driver.ts";
-import type { PluginPort, PortEvent } from "./port.ts";
+import type { PortEvent } from "./port.ts";
 import { inspectLibrary, type LibraryReport } from "./preflight.ts";
 import type { Registration, RendererKind } from "./registration.ts";
+import { safely, Supervisor } from "./supervisor.ts";
 
-/** When a crashed plugin is started again. */
-export interface RestartPolicy {
-  /**
-   * The pause before each restart in a row; the last one repeats.
-   *
-   * @default [200, 1_000, 5_000]
-   */
-  backoffMs: readonly number[];
-  /**
-   * So many restarts within `windowMs` are made; the crash after them disables the plugin.
-   *
-   * @default 3
-   */
-  maxRestarts: number;
-  /**
-   * The window in milliseconds.
-   *
-   * @default 60_000
-   */
-  windowMs: number;
-}
-
-/** Options of {@linkcode loadNativePlugin}. */
-export interface NativePluginOptions {
-  /**
-   * Where the plugin runs: `isolated` in a child process of its own, `process` inside this one. In this process a call
-   * is faster by some 100 µs, and a fault, an `exit` or a bad constructor of the plugin ends your program; end it with
-   * `Deno.exit`, since threads of the plugin may live on.
-   *
-   * @default "isolated"
-   */
-  mode?: "isolated" | "process";
-  /**
-   * The plugin's name.
-   *
-   * @default the library's file name without extension
-   */
-  name?: string;
-  /** The content the library must have: `sha256:…`. */
-  sha256?: string;
-  /**
-   * What the child may touch besides its own files. Nothing by default: no network, no files but the system's.
-   *
-   * @default {}
-   */
-  permissions?: IsolationPolicy;
-  /**
-   * How much confinement is asked for.
-   *
-   * @default "required"
-   */
-  isolation?: IsolationLevel;
-  /**
-   * Environment variables for the child on top of the short list every child gets.
-   *
-   * @default {}
-   */
-  env?: Readonly<Record<string, string>>;
-  /**
-   * The child's working directory.
-   *
-   * @default the library's directory
-   */
-  cwd?: string;
-  /**
-   * What tools are told about where they run, under `__rpi`; `cwd` of a call wins.
-   *
-   * @default `cwd`, else the current directory; no session
-   */
-  context?: HostContext;
-  /** The runtime actions this host has; the headless default answers or refuses the others. */
-  actions?: Partial<HostActions>;
-  /** Limits that differ from the defaults. */
-  limits?: Partial<EngineLimits>;
-  /** When a crashed plugin is started again. */
-  restart?: Partial<RestartPolicy>;
-  /**
-   * How long a plugin may take from start to registered, in milliseconds.
-   *
-   * @default 10_000
-   */
-  startTimeoutMs?: number;
-  /** Gets each line a plugin prints, with its name in front, at most 100 a second. */
-  onOutput?: (line: string) => void;
-  /** Learns of each crash. */
-  onCrash?: (error: AbiError) => void;
-  /**
-   * Count every string given to the plugin. Slow; `verify` uses it.
-   *
-   * @default false
-   */
-  accounting?: boolean;
-}
-
-/** Options of {@linkcode NativePlugin.callTool}. */
-export interface CallToolOptions {
-  /** Stops the call: cancel, a grace, then the caller is answered whatever the tool does. */
-  signal?: AbortSignal;
-  /** A deadline in milliseconds; none by default. */
-  timeoutMs?: number;
-  /** The caller's id of the call. */
-  toolCallId?: string;
-  /** The working directory the tool is told under `__rpi`. */
-  cwd?: string;
-  /** Gets progress: what the plugin sends by callback before what it returns from the same poll. */
-  onUpdate?: (partial: NativeToolResult) => void;
-}
-
-/** Options of the handlers that take text and give text. */
-export interface InvokeOptions {
-  /** A deadline in milliseconds. */
-  timeoutMs?: number;
-}
-
-const DEFAULT_RESTART: RestartPolicy = {
-  backoffMs: [200, 1_000, 5_000],
-  maxRestarts: 3,
-  windowMs: 60_000,
-};
-const START_TIMEOUT_MS = 10_000;
 const COMMAND_TIMEOUT_MS = 60_000;
 const PROVIDER_TIMEOUT_MS = 600_000;
 const RENDER_TIMEOUT_MS = 10_000;
@@ -196,37 +73,32 @@ export class NativePlugin implements AsyncDisposable {
   /** Its name. */
   readonly name: string;
   readonly #options: NativePluginOptions;
-  readonly #actions: HostActions;
-  readonly #restart: RestartPolicy;
-  readonly #crashes: number[] = [];
-  #library: LibraryReport;
-  #port: PluginPort | undefined;
-  #registration: Registration;
-  #starting: Promise<PluginPort> | undefined;
-  #disabled: AbiError | undefined;
-  #closing: Promise<void> | undefined;
-  #reloading: Promise<void> | undefined;
-  #session: string | undefined;
+  readonly #supervisor: Supervisor;
   #cwd = "/";
-  readonly #ending = new Set<Promise<void>>();
-  readonly #wake = new AbortController();
 
   private constructor(report: LibraryReport, options: NativePluginOptions) {
     this.name = options.name ?? report.name;
-    this.#library = report;
     this.#options = options;
-    this.#restart = { ...DEFAULT_RESTART, ...options.restart };
     // Answered at once, done later: the plugin's calling frame must not be unmapped under it.
     const reload = () => {
       setTimeout(() => this.reload().catch(() => {}), 0);
       return null;
     };
-    this.#actions = { ...headlessActions(), reload, ...options.actions };
-    this.#session = options.context?.sessionId;
+    const actions: HostActions = {
+      ...headlessActions(),
+      reload,
+      ...options.actions,
+    };
+    const context = { plugin: this.name };
+    this.#supervisor = new Supervisor(
+      this.name,
+      report,
+      options,
+      (action, args) => answerAction(actions, action, args, context),
+    );
     if (options.context === undefined && options.cwd === undefined) {
       this.#cwd = currentDirectory();
     }
-    this.#registration = EMPTY;
   }
 
   /**
@@ -241,29 +113,28 @@ export class NativePlugin implements AsyncDisposable {
     options: NativePluginOptions = {},
   ): Promise<NativePlugin> {
     const plugin = new NativePlugin(report, options);
-    const port = await plugin.#start();
-    plugin.#adopt(port);
+    await plugin.#supervisor.begin();
     return plugin;
   }
 
   /** What its library is. */
   get library(): LibraryReport {
-    return this.#library;
+    return this.#supervisor.library;
   }
 
   /** What it registered. */
   get registration(): Registration {
-    return this.#registration;
+    return this.#supervisor.registration;
   }
 
   /** Why it is disabled, if it crashed too often. */
   get disabled(): AbiError | undefined {
-    return this.#disabled;
+    return this.#supervisor.disabled;
   }
 
   /** What confines its process; `none` inside this one. */
   get isolation(): IsolationBackend {
-    return this.#port?.isolation ?? "none";
+    return this.#supervisor.port?.isolation ?? "none";
   }
 
   /**
@@ -284,7 +155,8 @@ export class NativePlugin implements AsyncDisposable {
     const context: HostContext = this.#options.context === undefined
       ? { cwd: this.#options.cwd ?? this.#cwd }
       : { ...this.#options.context };
-    if (this.#session !== undefined) context.sessionId = this.#session;
+    const { session } = this.#supervisor;
+    if (session !== undefined) context.sessionId = session;
     if (options.cwd !== undefined) context.cwd = options.cwd;
     const text = encodeArguments(args, context);
     const deadline = timeoutMs === undefined
@@ -298,7 +170,7 @@ export class NativePlugin implements AsyncDisposable {
     );
     const signal = signals.length < 2 ? signals[0] : AbortSignal.any(signals);
     try {
-      const port = await this.#readyUntil(signal);
+      const port = await this.#supervisor.readyUntil(signal);
       if (port === undefined) {
         const outcome = {
           kind: "cancelled",
@@ -344,7 +216,7 @@ export class NativePlugin implements AsyncDisposable {
   ): Promise<unknown> {
     const command = name.replace(/^\//, "");
     const envelope = stringifyJson({ args, command: `/${command}` });
-    const { commands } = (await this.#ready()).registration;
+    const { commands } = (await this.#supervisor.ready()).registration;
     const index = this.#find("command", commands, command);
     return await this.#invoke("commands", index, `command "/${command}"`, [
       envelope,
@@ -364,7 +236,7 @@ export class NativePlugin implements AsyncDisposable {
     request: unknown,
     options: InvokeOptions = {},
   ): Promise<unknown> {
-    const { providers } = (await this.#ready()).registration;
+    const { providers } = (await this.#supervisor.ready()).registration;
     const index = this.#find(
       "provider",
       providers.map((p) => ({ name: p.id })),
@@ -400,7 +272,7 @@ export class NativePlugin implements AsyncDisposable {
         `Cannot log in: "${action}" is none of begin, exchange, refresh, revoke`,
       );
     }
-    const { oauth } = (await this.#ready()).registration;
+    const { oauth } = (await this.#supervisor.ready()).registration;
     const index = this.#find(
       "oauth provider",
       oauth.map((o) => ({ name: o.id })),
@@ -431,7 +303,7 @@ export class NativePlugin implements AsyncDisposable {
     input: unknown,
     options: InvokeOptions = {},
   ): Promise<unknown> {
-    const { renderers } = (await this.#ready()).registration;
+    const { renderers } = (await this.#supervisor.ready()).registration;
     const index = renderers.findIndex((r) =>
       r.kind === kind && r.name === name
     );
@@ -467,7 +339,7 @@ export class NativePlugin implements AsyncDisposable {
     inputs: readonly string[],
     options: InvokeOptions = {},
   ): Promise<InvokeOutcome> {
-    return await (await this.#ready()).invoke(
+    return await (await this.#supervisor.ready()).invoke(
       kind,
       index,
       inputs,
@@ -482,7 +354,7 @@ export class NativePlugin implements AsyncDisposable {
    * @returns What its handlers made of it.
    */
   async dispatch(event: PortEvent): Promise<DispatchOutcome> {
-    return await (await this.#ready()).dispatch(event);
+    return await (await this.#supervisor.ready()).dispatch(event);
   }
 
   /**
@@ -491,8 +363,8 @@ export class NativePlugin implements AsyncDisposable {
    * @param id The session.
    */
   setSession(id: string): void {
-    this.#session = id;
-    this.#port?.setSession(id);
+    this.#supervisor.session = id;
+    this.#supervisor.port?.setSession(id);
   }
 
   /**
@@ -501,7 +373,7 @@ export class NativePlugin implements AsyncDisposable {
    * @returns The counters.
    */
   async stats(): Promise<EngineStats> {
-    return await (await this.#ready()).stats();
+    return await (await this.#supervisor.ready()).stats();
   }
 
   /**
@@ -510,211 +382,17 @@ export class NativePlugin implements AsyncDisposable {
    * @returns Settles when the new one is registered.
    */
   reload(): Promise<void> {
-    this.#reloading ??= this.#reload().finally(() => {
-      this.#reloading = undefined;
-    });
-    return this.#reloading;
+    return this.#supervisor.reload();
   }
 
   /** Ends the plugin and its process. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
-    return this.#closing;
+    return this.#supervisor.close();
   }
 
   /** Same as {@linkcode close}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
-  }
-
-  async #reload(): Promise<void> {
-    if (this.#options.mode === "process") {
-      throw new AbiError(
-        "unsupported",
-        `Cannot reload plugin "${this.name}": it runs inside this process`,
-        { plugin: this.name, fix: 'load it with mode "isolated"' },
-      );
-    }
-    if (this.#closing !== undefined) throw this.#closed();
-    const { sha256 } = this.#options;
-    const library = await inspectLibrary(
-      this.#library.path,
-      sha256 === undefined ? {} : { sha256 },
-    );
-    await this.#starting?.catch(() => {});
-    this.#library = library;
-    const old = this.#port;
-    const fresh = await this.#start();
-    this.#disabled = undefined;
-    this.#crashes.length = 0;
-    this.#adopt(fresh);
-    if (old !== undefined) this.#end(old, 2_000);
-  }
-
-  #closed(): AbiError {
-    return new AbiError(
-      "closed",
-      `Cannot call plugin "${this.name}": it was closed`,
-      { plugin: this.name },
-    );
-  }
-
-  async #close(): Promise<void> {
-    this.#wake.abort();
-    await this.#reloading?.catch(() => {});
-    await this.#starting?.catch(() => {});
-    await this.#port?.close();
-    await Promise.all(this.#ending);
-  }
-
-  async #ready(): Promise<PluginPort> {
-    if (this.#closing !== undefined) {
-      throw this.#closed();
-    }
-    if (this.#disabled !== undefined) throw this.#disabled;
-    if (this.#port !== undefined) return this.#port;
-    if (this.#starting !== undefined) return await this.#starting;
-    throw new AbiError(
-      "crashed",
-      `Cannot call plugin "${this.name}": it is not running`,
-      { plugin: this.name },
-    );
-  }
-
-  /** Waits for a restart no longer than the caller does. */
-  async #readyUntil(
-    signal: AbortSignal | undefined,
-  ): Promise<PluginPort | undefined> {
-    if (this.#port !== undefined || signal === undefined) {
-      return await this.#ready();
-    }
-    const given = Promise.withResolvers<undefined>();
-    const giveUp = () => given.resolve(undefined);
-    if (signal.aborted) return undefined;
-    signal.addEventListener("abort", giveUp, { once: true });
-    try {
-      return await Promise.race([this.#ready(), given.promise]);
-    } finally {
-      signal.removeEventListener("abort", giveUp);
-    }
-  }
-
-  async #start(): Promise<PluginPort> {
-    const options = this.#options;
-    const limits: EngineLimits = { ...DEFAULT_LIMITS, ...options.limits };
-    const answer = (action: number, args: string) =>
-      answerAction(this.#actions, action, args, { plugin: this.name });
-    const sessionId = this.#session;
-    if (options.mode === "process") {
-      // Callbacks and pointers need the whole grant, not one for the library.
-      requirePermissions("Loading a native plugin into this process", [
-        { name: "ffi" },
-      ]);
-      const engine = await Engine.load(this.library.path, {
-        name: this.name,
-        limits,
-        answer,
-        accounting: options.accounting ?? false,
-        ...sessionId === undefined ? {} : { sessionId },
-      });
-      return new LocalPort(engine);
-    }
-    requirePermissions("Starting a native plugin", [
-      { name: "run" },
-      { name: "read" },
-      { name: "write" },
-      { name: "net" },
-      { name: "env" },
-    ]);
-    return await ChildPort.start({
-      report: this.library,
-      name: this.name,
-      limits,
-      isolation: options.isolation ?? "required",
-      permissions: options.permissions ?? {},
-      env: options.env ?? {},
-      cwd: options.cwd ?? (this.library.path.replace(/\/[^/]*$/, "") || "/"),
-      startTimeoutMs: options.startTimeoutMs ?? START_TIMEOUT_MS,
-      accounting: options.accounting ?? false,
-      answer,
-      onDeath: (port, error) => this.#onDeath(port, error),
-      ...sessionId === undefined ? {} : { sessionId },
-      ...options.onOutput === undefined ? {} : { onOutput: options.onOutput },
-    });
-  }
-
-  #adopt(port: PluginPort): void {
-    this.#port = port;
-    this.#registration = port.registration;
-    // It may have died in the moment between its start and now.
-    if (port.death !== undefined) this.#onDeath(port, port.death);
-  }
-
-  #onDeath(port: PluginPort, error: AbiError): void {
-    // While it starts, its own promise tells.
-    if (this.#port !== port) return;
-    this.#port = undefined;
-    this.#end(port, 0);
-    this.#recover(error);
-    safely(this.#options.onCrash, error);
-  }
-
-  /** Starts the plugin again after a pause, unless it went down too often. */
-  #recover(error: AbiError): void {
-    if (this.#closing !== undefined) return;
-    const { backoffMs, maxRestarts, windowMs } = this.#restart;
-    const now = performance.now();
-    const recent = this.#crashes.filter((at) => now - at <= windowMs);
-    this.#crashes.splice(0, this.#crashes.length, ...recent, now);
-    const times = this.#crashes.length;
-    if (times > maxRestarts) {
-      this.#disabled = new AbiError(
-        "disabled",
-        `Plugin "${this.name}" is disabled: it went down ${times} times within ${windowMs} ms, last: ${error.message}`,
-        {
-          plugin: this.name,
-          fix: "reload it when it is mended",
-          cause: error,
-        },
-      );
-      return;
-    }
-    const waitMs = backoffMs[Math.min(times, backoffMs.length) - 1] ?? 0;
-    const starting = this.#startAgain(waitMs);
-    this.#starting = starting;
-    const over = () => {
-      if (this.#starting === starting) this.#starting = undefined;
-    };
-    starting.then(over, (cause) => {
-      over();
-      if (
-        cause instanceof AbiError && ["crashed", "start"].includes(cause.code)
-      ) return this.#recover(cause);
-      this.#disabled ??= new AbiError(
-        "disabled",
-        `Plugin "${this.name}" could not be started again: ${message(cause)}`,
-        { plugin: this.name, fix: "reload it when it is mended", cause },
-      );
-    });
-  }
-
-  async #startAgain(waitMs: number): Promise<PluginPort> {
-    await pause(waitMs, this.#wake.signal);
-    if (this.#closing !== undefined) throw this.#closed();
-    const { path, sha256 } = this.#library;
-    // A file that changed under a crash is not what was trusted.
-    await inspectLibrary(path, { sha256 });
-    const port = await this.#start();
-    if (this.#closing !== undefined) this.#end(port, 0);
-    this.#adopt(port);
-    return port;
-  }
-
-  /** Ends a process in the background; `close` waits for it. */
-  #end(port: PluginPort, afterMs: number): void {
-    const ending = pause(afterMs, this.#wake.signal).then(() => port.close())
-      .finally(() => this.#ending.delete(ending));
-    this.#ending.add(ending);
   }
 
   #find(
@@ -751,7 +429,7 @@ export class NativePlugin implements AsyncDisposable {
     inputs: readonly string[],
     timeoutMs: number,
   ): Promise<unknown> {
-    const { rc, text } = await (await this.#ready()).invoke(
+    const { rc, text } = await (await this.#supervisor.ready()).invoke(
       kind,
       index,
       inputs,
@@ -831,85 +509,6 @@ export class NativePlugin implements AsyncDisposable {
   }
 }
 
-/** A plugin inside this process. */
-class LocalPort implements PluginPort {
-  readonly isolation = "none";
-  readonly death = undefined;
-  readonly registration: Registration;
-  readonly #engine: Engine;
-
-  constructor(engine: Engine) {
-    this.#engine = engine;
-    this.registration = engine.registration;
-  }
-
-  async call(call: Parameters<PluginPort["call"]>[0]): Promise<CallOutcome> {
-    const driven = this.#engine.call({ ...call, args: encodeText(call.args) });
-    driven.finished.catch(() => {
-      // Reported through the outcome.
-    });
-    return await driven.outcome;
-  }
-
-  invoke(
-    kind: InvokeKind,
-    index: number,
-    inputs: readonly string[],
-    timeoutMs: number,
-  ): Promise<InvokeOutcome> {
-    return this.#engine.invoke(kind, index, inputs, timeoutMs);
-  }
-
-  dispatch(event: PortEvent): Promise<DispatchOutcome> {
-    return this.#engine.dispatch(
-      event.tag,
-      event.strings,
-      event.isError,
-      event.mode,
-      event.budgetMs,
-    );
-  }
-
-  setSession(id: string): void {
-    this.#engine.setSession(id);
-  }
-
-  stats(): Promise<EngineStats> {
-    return Promise.resolve(this.#engine.stats());
-  }
-
-  /** Nothing is ever unmapped: a thread of the plugin may call at any time. */
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-}
-
-const EMPTY: Registration = Object.freeze({
-  tools: [],
-  commands: [],
-  shortcuts: [],
-  flags: [],
-  providers: [],
-  renderers: [],
-  events: [],
-  discover: 0,
-  beforeAgentStart: 0,
-  oauth: [],
-  priority: 100,
-  platforms: [],
-  collisions: [],
-  diagnostics: [],
-});
-
-/** A mistake in the host's own callback is reported like any uncaught error, and spares the plugin. */
-function safely<T>(callback: ((value: T) => void) | undefined, value: T): void {
-  try {
-    callback?.(value);
-  } catch (error) {
-    reportError(error);
-  }
-}
-
 function currentDirectory(): string {
   try {
     return Deno.cwd();
@@ -926,21 +525,4 @@ function parseOr(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-function message(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-function pause(ms: number, wake: AbortSignal): Promise<void> {
-  if (ms === 0 || wake.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      wake.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    wake.addEventListener("abort", done, { once: true });
-  });
 }

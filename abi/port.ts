@@ -11,7 +11,7 @@ import type {
   EngineStats,
   InvokeKind,
   InvokeOutcome,
-} from "./engine.ts";
+} from "./engine_types.ts";
 import type { AbiError } from "./errors.ts";
 import type { CallOutcome } from "./poll_driver.ts";
 import type { Registration } from "./registration.ts";

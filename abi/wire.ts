@@ -1,0 +1,122 @@
+/**
+ * What a child says, checked: it is ours, but it holds foreign code.
+ *
+ * @module
+ */
+
+import type { DispatchOutcome } from "./engine_types.ts";
+import type { AbiErrorCode } from "./errors.ts";
+import { isObject } from "./json.ts";
+import { decodeText } from "./memory.ts";
+import type { CallOutcome } from "./poll_driver.ts";
+import { emptyRegistration, type Registration } from "./registration.ts";
+import type { Head } from "./rpc.ts";
+
+const SIGNALS: Readonly<Record<number, string>> = {
+  1: "SIGHUP",
+  2: "SIGINT",
+  3: "SIGQUIT",
+  4: "SIGILL",
+  5: "SIGTRAP",
+  6: "SIGABRT",
+  7: "SIGBUS",
+  8: "SIGFPE",
+  9: "SIGKILL",
+  11: "SIGSEGV",
+  13: "SIGPIPE",
+  14: "SIGALRM",
+  15: "SIGTERM",
+  24: "SIGXCPU",
+  25: "SIGXFSZ",
+  31: "SIGSYS",
+};
+
+export function signalOf(code: number): string | undefined {
+  return SIGNALS[code - 128];
+}
+
+export function readKind(value: unknown): CallOutcome["kind"] {
+  const kinds = [
+    "done",
+    "error",
+    "null_handle",
+    "cancelled",
+    "bad_tag",
+  ] as const;
+  return kinds.find((kind) => kind === value) ?? "bad_tag";
+}
+
+export function readCode(value: unknown): AbiErrorCode {
+  const codes = ["open", "register", "timeout", "protocol"] as const;
+  return codes.find((code) => code === value) ?? "protocol";
+}
+
+export function readDispatch(head: Head): DispatchOutcome {
+  const numbers = (value: unknown): number[] =>
+    Array.isArray(value) ? value.filter((n) => typeof n === "number") : [];
+  const failed = Array.isArray(head.failed) ? head.failed : [];
+  const verdicts = ["continue", "abort", "claimed"] as const;
+  return {
+    verdict: verdicts.find((verdict) => verdict === head.verdict) ?? "continue",
+    failed: failed.map((pair): [number, number] => {
+      const [index = 0, rc = 0] = numbers(pair);
+      return [index, rc];
+    }),
+    late: numbers(head.late),
+  };
+}
+
+export function readRegistration(body: Uint8Array): Registration {
+  const value: unknown = JSON.parse(decodeText(body));
+  const result = emptyRegistration();
+  if (!isObject(value)) return result;
+  const texts = (list: unknown): string[] =>
+    Array.isArray(list) ? list.filter((t) => typeof t === "string") : [];
+  const rows = <T>(
+    list: unknown,
+    read: (row: Record<string, unknown>) => T,
+  ): T[] => Array.isArray(list) ? list.filter(isObject).map(read) : [];
+  const named = (row: Record<string, unknown>) => ({
+    name: `${row.name}`,
+    description: `${row.description}`,
+  });
+  result.tools = rows(
+    value.tools,
+    (row) => ({ ...named(row), parameters: `${row.parameters}` }),
+  );
+  result.commands = rows(value.commands, named);
+  result.shortcuts = rows(value.shortcuts, named);
+  result.flags = rows(value.flags, named);
+  result.providers = rows(value.providers, (row) => ({
+    id: `${row.id}`,
+    baseUrl: `${row.baseUrl}`,
+    apiStyle: `${row.apiStyle}`,
+  }));
+  const kinds = ["message", "markdown", "entry"] as const;
+  result.renderers = rows(value.renderers, (row) => ({
+    kind: kinds.find((kind) => kind === row.kind) ?? "message",
+    name: `${row.name}`,
+  }));
+  if (Array.isArray(value.events)) {
+    result.events = value.events.filter((tag) => typeof tag === "number");
+  }
+  if (typeof value.discover === "number") result.discover = value.discover;
+  if (typeof value.beforeAgentStart === "number") {
+    result.beforeAgentStart = value.beforeAgentStart;
+  }
+  result.oauth = rows(
+    value.oauth,
+    (row) => ({
+      id: `${row.id}`,
+      manifest: isObject(row.manifest) ? row.manifest : {},
+    }),
+  );
+  if (typeof value.priority === "number") result.priority = value.priority;
+  result.platforms = texts(value.platforms);
+  result.collisions = rows(
+    value.collisions,
+    (row) => ({ kind: `${row.kind}`, name: `${row.name}` }),
+  );
+  result.diagnostics = texts(value.diagnostics);
+  return result;
+}
