@@ -21,6 +21,7 @@ import {
   writeExclusive,
 } from "./files.ts";
 import { HARNESSES } from "./harnesses/mod.ts";
+import { addExclude } from "./git_exclude.ts";
 import type { GuardSection, HarnessDescriptor } from "./harnesses/types.ts";
 import { renderHookFile } from "./hook_file.ts";
 import { type GuardManifest, MANIFEST_SCHEMA } from "./manifest.ts";
@@ -241,7 +242,13 @@ async function arm(options: ArmOptions): Promise<ArmedGuard> {
     throw alreadyArmed(harness, places);
   }
   try {
-    if (!compat) await startDenialLog(harness, root, denialLog, now);
+    if (!compat) {
+      await startDenialLog(harness, root, denialLog, now);
+      const own = [places.marker, places.manifest, places.hook].map((path) =>
+        path.slice(root.length + 1)
+      );
+      await addExclude(root, harness.label, [...own, `${DENIALS_DIR}/`]);
+    }
     await writeFileAtomic(places.marker, pretty(marker), { mode: 0o644 });
     await writeFileAtomic(original.target, armedText, {
       mode: original.mode ?? 0o644,

@@ -19,6 +19,7 @@ import {
   sha256,
   sweepTemporaries,
 } from "./files.ts";
+import { removeExclude } from "./git_exclude.ts";
 import { HARNESSES } from "./harnesses/mod.ts";
 import type { GuardSection, HarnessDescriptor } from "./harnesses/types.ts";
 import { removeOwnHooks } from "./hook_file.ts";
@@ -136,6 +137,7 @@ export async function teardownHarness(
   const marker = await removeFile(places.marker);
   const manifest = await removeFile(places.manifest);
   if (!swept && !marker && !manifest) return undefined;
+  await removeExclude(root, harness.label);
   await prune(harness, guard, root);
   return notices;
 }
@@ -169,6 +171,7 @@ async function undo(
   }
   const { created_dirs: created, absent_dirs: absent } = manifest.bulkhead;
   await removeOwnFiles(harness, root, created);
+  await removeExclude(root, harness.label);
   await removeFile(places.manifest);
   for (const dir of [...created.toReversed(), ...absent]) {
     await removeIfEmpty(`${root}/${dir}`);

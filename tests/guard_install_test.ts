@@ -966,6 +966,64 @@ Deno.test("user layers add tool names to the marker and may not declare a guard"
   await assertRejects(() => c.arm("codex"), TypeError, "supports_guard");
 });
 
+/** Runs git in a directory. */
+async function git(cwd: string, ...args: string[]): Promise<string> {
+  const { stdout } = await new Deno.Command("git", {
+    args: ["-c", "user.name=t", "-c", "user.email=t@t", ...args],
+    cwd,
+    stderr: "null",
+  }).output();
+  return new TextDecoder().decode(stdout);
+}
+
+Deno.test("armGuard() keeps its files out of the agent's commits and cleanings, and teardown restores git's rules", async () => {
+  for (const below of ["", "packages/a [b]* "]) {
+    for (const rules of ["# rules\n*.log\n", "no newline", ""]) {
+      await using c = await bench();
+      await git(c.root, "init", "-q");
+      const exclude = `${c.root}/.git/info/exclude`;
+      await Deno.mkdir(`${c.root}/.git/info`, { recursive: true });
+      await Deno.writeTextFile(exclude, rules);
+      const root = below === "" ? c.root : `${c.root}/${below}`;
+      await Deno.mkdir(root, { recursive: true });
+      for (const harness of ["claude-code", "opencode"]) {
+        await armGuard({
+          harness,
+          root,
+          home: c.home,
+          selfCheck: false,
+          bundle: false,
+        });
+      }
+      await Deno.writeTextFile(`${root}/work.txt`, "x");
+      assertEquals(
+        (await git(root, "status", "--porcelain", "-uall")).includes("slow"),
+        false,
+      );
+      await git(root, "add", "-A");
+      await git(root, "commit", "-q", "-m", "all");
+      const files = await git(c.root, "ls-files");
+      assertFalse(files.includes("guard") || files.includes("settings"), files);
+      await git(root, "clean", "-fd");
+      await git(root, "stash", "-u");
+      const marker = readMarkerSync(`${root}/.claude/skills/${GUARD_MARKER}`);
+      assert(isArmed(marker, Date.now()));
+      await teardownGuard(root, { home: c.home });
+      assertEquals(await Deno.readTextFile(exclude), rules);
+    }
+  }
+});
+
+Deno.test("armGuard() writes git's rules only into a real repository", async () => {
+  await using c = await bench();
+  const victim = `${c.home}-victim`;
+  await Deno.mkdir(`${victim}/info`, { recursive: true });
+  await Deno.writeTextFile(`${victim}/info/exclude`, "mine");
+  await Deno.writeTextFile(`${c.root}/.git`, `gitdir: ${victim}\n`);
+  await c.arm("claude-code");
+  assertEquals(await Deno.readTextFile(`${victim}/info/exclude`), "mine");
+});
+
 /** Runs the script with a kill at its n-th step, for every n, until it finishes. */
 async function killedAtEveryStep(
   c: Bench,
