@@ -240,7 +240,11 @@ class Run {
     const { workspace, home } = this.#places;
     const roots = await this.#roots();
     const allow = [...allowList(user), ...this.#args.allow];
-    const posture = await createPosture({ cwd: workspace, rules: { allow } });
+    const posture = await createPosture({
+      cwd: workspace,
+      rules: { allow },
+      roots,
+    });
     const guard = guardDecider({
       roots,
       protectedPaths: [home],

@@ -30,6 +30,12 @@ export interface PostureOptions {
   /** The host's own rules. Its allow list is the only one that is believed unconditionally. */
   readonly rules?: PermissionRules;
   /**
+   * Directories that tools may reach besides the session's own.
+   *
+   * @default {[]}
+   */
+  readonly roots?: readonly string[];
+  /**
    * Where the project's `.claude/settings*.json` count: its allow list only with `trusted`, its deny and ask lists
    * always.
    *
@@ -79,6 +85,7 @@ export class Posture implements Decider {
   readonly name = "posture";
   /** The session's directory without links. */
   readonly cwd: string;
+  readonly #roots: readonly string[];
   readonly #allowed: ReadonlySet<string>;
   readonly #hostAllowed: ReadonlySet<string>;
   #restricted: ReadonlySet<string>;
@@ -93,14 +100,17 @@ export class Posture implements Decider {
    * @param cwd The session's directory without links
    * @param host The host's rules
    * @param project The project's rules, as far as they count, and how to read them again
+   * @param roots Directories without links that tools may reach besides the session's own
    */
   constructor(
     cwd: string,
     host: PermissionRules,
     project: { rules: ProjectRules; reread?: () => ProjectRules | undefined } =
       { rules: NO_RULES },
+    roots: readonly string[] = [],
   ) {
     this.cwd = cwd;
+    this.#roots = roots;
     this.#hostAllowed = bareNames(host.allow ?? []);
     this.#projectAllowed = bareNames(project.rules.allow);
     this.#allowed = new Set([...this.#hostAllowed, ...this.#projectAllowed]);
@@ -132,7 +142,10 @@ export class Posture implements Decider {
         `"${toolName}" would touch "${outside}", which is outside the session directory`,
       );
     }
-    if (call.reasonType === "workingDir") {
+    // The agent itself knows only the session's directory.
+    const rooted = this.#roots.length > 0 &&
+      toolPaths(toolName, input).length > 0;
+    if (call.reasonType === "workingDir" && !rooted) {
       return verdict(
         "deny",
         `"${toolName}" would reach outside the session directory, as the agent itself says`,
@@ -168,21 +181,21 @@ export class Posture implements Decider {
 
   #firstEscape(toolName: string, input: unknown): string | undefined {
     return toolPaths(toolName, input).find((path) =>
-      escapesDirectory(path, this.cwd, isForeign(toolName))
+      escapesDirectory(path, this.cwd, isForeign(toolName), this.#roots)
     );
   }
 
   /** What keeps an allowed tool from running unasked in this one call. */
   #doubt(toolName: string, input: unknown): string | undefined {
     const suspect = suspectPaths(toolName, input).find((path) =>
-      escapesDirectory(path, this.cwd, true)
+      escapesDirectory(path, this.cwd, true, this.#roots)
     );
     if (suspect !== undefined) {
       return `with "${suspect}", which reads like a path outside the session directory`;
     }
     if (READERS.has(toolName)) return undefined;
     for (const path of toolPaths(toolName, input)) {
-      const place = locate(path, this.cwd);
+      const place = locate(path, this.cwd, this.#roots);
       if (place === undefined) continue;
       if (PRIVILEGED.test(place.relative)) {
         return `for "${path}": it gives later sessions more rights`;
@@ -254,8 +267,14 @@ export async function createPosture(options: PostureOptions): Promise<Posture> {
     if (error instanceof Deno.errors.NotCapable) throw error;
     // A directory that is not there yet: its name as given is the boundary.
   }
+  const roots = await namedPermissions(
+    "Looking at the roots",
+    () => Promise.all((options.roots ?? []).map((root) => Deno.realPath(root))),
+  );
   const mode = options.project ?? "untrusted";
-  if (mode === "ignored") return new Posture(cwd, options.rules ?? {});
+  if (mode === "ignored") {
+    return new Posture(cwd, options.rules ?? {}, { rules: NO_RULES }, roots);
+  }
   const files = [
     `${cwd}/.claude/settings.json`,
     `${cwd}/.claude/settings.local.json`,
@@ -264,7 +283,7 @@ export async function createPosture(options: PostureOptions): Promise<Posture> {
   return new Posture(cwd, options.rules ?? {}, {
     rules: reader.read() ?? NO_RULES,
     reread: () => reader.read(),
-  });
+  }, roots);
 }
 
 /**
@@ -418,9 +437,11 @@ function serverNames(toolName: string): string[] {
 function locate(
   path: string,
   cwd: string,
+  roots: readonly string[],
 ): { relative: string; links: number } | undefined {
   const target = targetOf(path, cwd);
-  if (target === undefined || !target.startsWith(`${cwd}/`)) return undefined;
+  const base = [cwd, ...roots].find((dir) => target?.startsWith(`${dir}/`));
+  if (target === undefined || base === undefined) return undefined;
   let links = 0;
   try {
     const info = Deno.lstatSync(target);
@@ -428,5 +449,5 @@ function locate(
   } catch {
     // Nothing there yet.
   }
-  return { relative: target.slice(cwd.length + 1), links };
+  return { relative: target.slice(base.length + 1), links };
 }

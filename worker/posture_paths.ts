@@ -81,14 +81,16 @@ export function suspectPaths(toolName: string, input: unknown): string[] {
  * @param raw The path as written
  * @param cwd The directory, without links
  * @param expands True when the reader may know `$HOME` and the like
+ * @param roots Directories that count as inside too, links resolved
  * @returns True when one reading leads outside
  */
 export function escapesDirectory(
   raw: string,
   cwd: string,
   expands = false,
+  roots: readonly string[] = [],
 ): boolean {
-  return readings(raw).some((path) => escapes(path, cwd, expands));
+  return readings(raw).some((path) => escapes(path, cwd, expands, roots));
 }
 
 /**
@@ -128,26 +130,37 @@ function fromFileUrl(text: string): string {
   }
 }
 
-function escapes(path: string, cwd: string, expands: boolean): boolean {
+function escapes(
+  path: string,
+  cwd: string,
+  expands: boolean,
+  roots: readonly string[],
+): boolean {
   if (path.includes("\0") || path.startsWith("~")) return true;
   if (expands && /^[$%]/.test(path)) return true;
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(path)) return false;
   const base = normalizePath(cwd);
   const folded = normalizePath(joinPath(base, path));
-  if (!isInside(folded, base) && !throughLink(path, base)) return true;
+  const inside = (place: string): boolean =>
+    isInside(place, base) || roots.some((root) => isInside(place, root));
+  if (!inside(folded) && !throughLink(path, base, inside)) return true;
   if (
     /^\/(?:proc|dev)(?:\/|$)/.test(folded) &&
     !/^\/(?:proc|dev)(?:\/|$)/.test(base)
   ) return true;
   const target = targetOf(path, base);
-  return target === undefined || !isInside(target, base);
+  return target === undefined || !inside(target);
 }
 
 /** An absolute path that is spelt through a link and still ends inside, such as a linked session directory. */
-function throughLink(path: string, base: string): boolean {
+function throughLink(
+  path: string,
+  base: string,
+  inside: (place: string) => boolean,
+): boolean {
   if (!isAbsolutePath(path)) return false;
   const target = targetOf(normalizePath(path), base);
-  return target !== undefined && isInside(target, base);
+  return target !== undefined && inside(target);
 }
 
 /** All strings below the wanted keys; with `top`, only keys of the outermost object are looked at. */

@@ -531,3 +531,33 @@ Deno.test("isTrustedProject() reads the answer to the agent's own trust question
   });
   assertEquals(await isTrustedProject(place.cwd, place.root), false);
 });
+
+Deno.test("Posture: roots count as inside, links and privileged files as everywhere", async () => {
+  const dir = await Deno.realPath(await Deno.makeTempDir());
+  const [cwd, more] = [`${dir}/ws`, `${dir}/more`];
+  await Deno.mkdir(cwd);
+  await Deno.mkdir(more);
+  await Deno.symlink("/etc", `${more}/out`);
+  const posture = await createPosture({
+    cwd,
+    rules: { allow: ["Write"] },
+    roots: [more],
+    project: "ignored",
+  });
+  const decide = (path: string, reasonType?: string): string =>
+    posture.decide({
+      toolName: "Write",
+      input: { file_path: path },
+      cwd,
+      ...reasonType === undefined ? {} : { reasonType },
+    }).decision;
+  assertEquals(decide(`${more}/a`), "allow");
+  assertEquals(decide("../more/a"), "allow");
+  assertEquals(decide(`${more}/a`, "workingDir"), "allow");
+  assertEquals(decide(`${dir}/a`), "deny");
+  assertEquals(decide(`${more}/../a`), "deny");
+  assertEquals(decide(`${more}er/a`), "deny");
+  assertEquals(decide(`${more}/out/a`), "deny");
+  assertEquals(decide(`${more}/.git/hooks/pre-commit`), "ask");
+  await Deno.remove(dir, { recursive: true });
+});

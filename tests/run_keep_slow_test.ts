@@ -1,0 +1,390 @@
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
+import { exists, speakingOf, within5s } from "./support/processes.ts";
+import { hasTool } from "./support/require_tool.ts";
+import { Terminal } from "./support/terminal.ts";
+
+const MOD = new URL("../mod.ts", import.meta.url).pathname;
+
+/** Places and the command line for one test. */
+class World implements AsyncDisposable {
+  readonly dir: string;
+  readonly ws: string;
+  readonly home: string;
+  readonly #started: Deno.ChildProcess[] = [];
+
+  private constructor(dir: string) {
+    this.dir = dir;
+    this.ws = `${dir}/ws`;
+    this.home = `${dir}/home`;
+  }
+
+  static async open(): Promise<World> {
+    const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
+    await Deno.mkdir(`${dir}/ws`);
+    return new World(dir);
+  }
+
+  /** The environment of every program here. */
+  get env(): Record<string, string> {
+    return { FNO_CLAIMS_ROOT: this.dir, BULKHEAD_HOME: this.home };
+  }
+
+  /** The arguments of a run that plays these turns. */
+  async script(...turns: unknown[][]): Promise<string[]> {
+    await Deno.writeTextFile(
+      `${this.dir}/script.json`,
+      JSON.stringify({ schema: 1, turns: turns.map((steps) => ({ steps })) }),
+    );
+    return ["run", "--script", `${this.dir}/script.json`, "--cwd", this.ws];
+  }
+
+  async bulkhead(
+    ...args: string[]
+  ): Promise<{ code: number; out: string; err: string }> {
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", MOD, ...args],
+      env: this.env,
+      stdin: "null",
+    }).output();
+    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    return { code, out: text(stdout), err: text(stderr) };
+  }
+
+  /** Starts a run with `--keep --json` and gives its events one by one. */
+  async keep(args: string[]): Promise<Kept> {
+    const child = new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", MOD, ...args, "--keep", "--json", "go"],
+      env: this.env,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    this.#started.push(child);
+    const kept = new Kept(child);
+    await kept.until(({ type }) => type === "start");
+    return kept;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const child of this.#started) {
+      try {
+        child.kill("SIGKILL");
+      } catch {
+        // It has ended.
+      }
+      await child.status;
+      await child.stdout.cancel().catch(() => {});
+    }
+    await Deno.remove(this.dir, { recursive: true });
+  }
+}
+
+/** A run that is kept, by its lines. */
+class Kept {
+  readonly child: Deno.ChildProcess;
+  readonly events: Record<string, unknown>[] = [];
+  readonly #reader: ReadableStreamDefaultReader<string>;
+  #held = "";
+
+  constructor(child: Deno.ChildProcess) {
+    this.child = child;
+    this.#reader = child.stdout.pipeThrough(new TextDecoderStream())
+      .getReader();
+  }
+
+  async until(
+    met: (event: Record<string, unknown>) => boolean,
+  ): Promise<Record<string, unknown>> {
+    for (let at = 0;;) {
+      for (; at < this.events.length; at++) {
+        const event = this.events[at];
+        if (event && met(event)) return event;
+      }
+      const { value, done } = await this.#reader.read();
+      assert(!done, `the run ended: ${JSON.stringify(this.events)}`);
+      const lines = (this.#held + value).split("\n");
+      this.#held = lines.pop() ?? "";
+      this.events.push(...lines.map((line) => JSON.parse(line)));
+    }
+  }
+
+  /** Reads to the end. */
+  async end(): Promise<{ code: number; summary: Record<string, unknown> }> {
+    const summary = await this.until(({ type }) => type === "summary");
+    while (!(await this.#reader.read()).done);
+    return { code: (await this.child.status).code, summary };
+  }
+
+  /** The id in the path of the socket. */
+  get id(): string {
+    const start = this.events.find(({ type }) => type === "start");
+    return String(start?.socket).split("/").at(-2) ?? "";
+  }
+}
+
+const SHELL = {
+  message: [{ tool: "Bash", input: { command: "echo made > made.txt" } }],
+};
+
+Deno.test("--keep: listed, attached to, answered and stopped from other processes; nothing is left", async () => {
+  await using world = await World.open();
+  const kept = await world.keep(await world.script([SHELL, { say: "after" }]));
+  await kept.until(({ frame }) =>
+    JSON.stringify(frame ?? "").includes("can_use_tool")
+  );
+  const id = kept.id;
+  assertMatch(id, /^run-[0-9a-f]{8}$/);
+
+  const listed = await world.bulkhead("worker", "list", "--json");
+  const { workers } = JSON.parse(listed.out);
+  assertEquals(workers.length, 1);
+  assertEquals(workers[0].shortId, id);
+  assertEquals(workers[0].state, "requires_action");
+  assertEquals(workers[0].openAsks, 1);
+
+  const open = await world.bulkhead("worker", "answer", id, "--json");
+  const { asks } = JSON.parse(open.out);
+  assertEquals(asks[0].tool_name, "Bash");
+  const answered = await world.bulkhead(
+    "worker",
+    "answer",
+    id,
+    asks[0].id,
+    "allow",
+  );
+  assertEquals([answered.code, answered.err], [0, ""]);
+  const note = await kept.until(({ type, text }) =>
+    type === "note" && String(text).startsWith("kept: ")
+  );
+  assertStringIncludes(String(note.text), `bulkhead attach ${id}`);
+  assertEquals(await Deno.readTextFile(`${world.ws}/made.txt`), "made\n");
+
+  // A second turn, from outside, in the same session.
+  const asked = await world.bulkhead("worker", "ask", id, "more");
+  assertEquals([asked.code, asked.out], [0, "You said: more\n"], asked.err);
+  const again = await world.bulkhead("worker", "answer", id, "x", "allow");
+  assertEquals(again.code, 1);
+  assertStringIncludes(again.err, '"x": it is not open');
+
+  // Whoever watches sees it from the first frame to the end.
+  const watching = world.bulkhead("attach", id, "--json");
+  const stopped = await world.bulkhead("worker", "stop", id);
+  assertEquals([stopped.code, stopped.err], [0, ""]);
+  const { code, summary } = await kept.end();
+  assertEquals([code, summary.outcome], [0, "completed"]);
+  const seen = await watching;
+  if (seen.code === 0) assertStringIncludes(seen.out, '"after"');
+  assertEquals(speakingOf(world.dir), []);
+  const gone = await world.bulkhead("attach", id);
+  assertEquals(gone.code, 1);
+  assertStringIncludes(gone.err, "nobody listens");
+  assertEquals(gone.err.trimEnd().split("\n").length, 1, gone.err);
+  const doctor = await world.bulkhead("doctor", "--cwd", world.ws, "--json");
+  const { findings } = JSON.parse(doctor.out);
+  const mine = findings.filter(({ area }: { area: string }) =>
+    ["workers", "claims"].includes(area)
+  );
+  assertEquals(
+    mine.map(({ status }: { status: string }) => status),
+    ["ok", "ok"],
+    JSON.stringify(mine),
+  );
+});
+
+Deno.test({
+  name:
+    "attach: its question is answered in place, and leaving does not end the session",
+  ignore: !hasTool("script", "apt-get install util-linux"),
+  async fn() {
+    await using world = await World.open();
+    const kept = await world.keep(
+      await world.script([SHELL, { say: "after" }], [SHELL, { say: "second" }]),
+    );
+    {
+      await using terminal = new Terminal([
+        Deno.execPath(),
+        "run",
+        "-A",
+        MOD,
+        "attach",
+        kept.id,
+      ], { env: world.env });
+      await terminal.see("[y/N, or a reason to deny]");
+      await terminal.type("y\r");
+      await terminal.see("after");
+      await terminal.type("\x03");
+      assertEquals(await terminal.end(), 130);
+    }
+    await kept.until(({ text }) => String(text).startsWith("kept: "));
+    const status = await world.bulkhead("worker", "status", kept.id, "--json");
+    assertEquals(JSON.parse(status.out).state, "idle");
+    // A question that somebody else answers is taken back from the terminal.
+    const asking = world.bulkhead("worker", "ask", kept.id, "again");
+    await using terminal = new Terminal([
+      Deno.execPath(),
+      "run",
+      "-A",
+      MOD,
+      "attach",
+      kept.id,
+    ], { env: world.env });
+    await terminal.see("[y/N, or a reason to deny]");
+    const { asks } = JSON.parse(
+      (await world.bulkhead("worker", "answer", kept.id, "--json")).out,
+    );
+    await world.bulkhead("worker", "answer", kept.id, asks[0].id, "allow");
+    assertEquals((await asking).out, "second\n");
+    await world.bulkhead("worker", "stop", kept.id);
+    await terminal.see("ended");
+    assertEquals(await terminal.end(), 0);
+    assertEquals((await kept.end()).code, 0);
+  },
+});
+
+Deno.test("--keep: Ctrl-C ends the kept session", async () => {
+  await using world = await World.open();
+  const kept = await world.keep(await world.script([{ say: "hi" }]));
+  await kept.until(({ text }) => String(text).startsWith("kept: "));
+  kept.child.kill("SIGINT");
+  assertEquals((await kept.end()).code, 0);
+  assert(await within5s(() => speakingOf(world.dir).length === 0));
+});
+
+Deno.test("--resume: the scripted agent goes on with an earlier session", async () => {
+  await using world = await World.open();
+  const args = await world.script([{ say: "one" }], [{ say: "two" }]);
+  const first = await world.bulkhead(...args, "--json", "go");
+  assertEquals(first.code, 0, first.err);
+  const { session } = JSON.parse(first.out.trim().split("\n").at(-1) ?? "{}");
+  const second = await world.bulkhead(...args, "--resume", session, "on");
+  assertEquals(second.code, 0, second.err);
+  assertStringIncludes(second.out, "two");
+  assertStringIncludes(second.out, session);
+  assertEquals(/^one$/m.test(second.out), false, second.out);
+  const unknown = await world.bulkhead(
+    ...args,
+    "--resume",
+    crypto.randomUUID(),
+    "on",
+  );
+  assertEquals(unknown.code, 1);
+  assertStringIncludes(unknown.err, "No conversation found");
+  assertEquals(unknown.err.trimEnd().split("\n").length, 1, unknown.err);
+});
+
+Deno.test("--approve: questions are answered with yes and told; a denial of the guard stays", async () => {
+  await using world = await World.open();
+  const { code, out } = await world.bulkhead(
+    ...await world.script([
+      SHELL,
+      {
+        message: [{
+          tool: "Bash",
+          input: { command: `echo x > ${world.dir}/outside.txt` },
+        }],
+      },
+    ]),
+    "--approve",
+    "go",
+  );
+  assertEquals(code, 0, out);
+  assertStringIncludes(out, "--approve: Bash echo made > made.txt");
+  assertStringIncludes(out, "denied by guard");
+  assert(exists(`${world.ws}/made.txt`));
+  assertEquals(exists(`${world.dir}/outside.txt`), false);
+});
+
+Deno.test("--no-guard: said loudly, on standard error, and then nothing judges the shell's writes", async () => {
+  await using world = await World.open();
+  const { code, out, err } = await world.bulkhead(
+    ...await world.script([{
+      message: [{
+        tool: "Bash",
+        input: { command: `echo x > ${world.dir}/outside.txt` },
+      }],
+    }]),
+    "--no-guard",
+    "--approve",
+    "go",
+  );
+  assertEquals(code, 0, out);
+  assertMatch(err, /^WARNING: --no-guard: /m);
+  assertEquals(/^guard: /m.test(out), false, out);
+  assert(exists(`${world.dir}/outside.txt`));
+});
+
+Deno.test("--root: a directory more may be written, and only that one", async () => {
+  await using world = await World.open();
+  for (const name of ["more", "other"]) {
+    await Deno.mkdir(`${world.dir}/${name}`);
+  }
+  const write = (name: string) => ({
+    message: [{
+      tool: "Bash",
+      input: { command: `echo x > ${world.dir}/${name}/a.txt` },
+    }],
+  });
+  const file = {
+    message: [{
+      tool: "Write",
+      input: { file_path: `${world.dir}/more/b.txt`, content: "b" },
+    }],
+  };
+  const { code, out } = await world.bulkhead(
+    ...await world.script([write("more"), file, write("other")]),
+    "--root",
+    `${world.dir}/more`,
+    "--approve",
+    "go",
+  );
+  assertEquals(code, 0, out);
+  assert(exists(`${world.dir}/more/a.txt`), out);
+  assert(exists(`${world.dir}/more/b.txt`), out);
+  assertEquals(exists(`${world.dir}/other/a.txt`), false);
+  assertStringIncludes(out, "denied by guard");
+  const missing = await world.bulkhead(
+    ...await world.script([]),
+    "--root",
+    `${world.dir}/nowhere`,
+    "go",
+  );
+  assertEquals(missing.code, 1);
+  assertStringIncludes(missing.err, `${world.dir}/nowhere`);
+  assertEquals(missing.err.trimEnd().split("\n").length, 1, missing.err);
+});
+
+Deno.test("--allow: a tool more runs without a question; a shell does not", async () => {
+  await using world = await World.open();
+  const args = await world.script([
+    {
+      message: [{
+        tool: "WebFetch",
+        input: { url: "http://127.0.0.1:9/" },
+        result: { content: "fetched" },
+      }],
+    },
+    { say: "heard: ${last}" },
+  ]);
+  const without = await world.bulkhead(...args, "go");
+  assertStringIncludes(without.out, 'heard: "WebFetch" is not wholesale');
+  const withIt = await world.bulkhead(
+    ...args,
+    "--allow",
+    "WebFetch,Task",
+    "go",
+  );
+  assertStringIncludes(withIt.out, "heard: fetched");
+  const shell = await world.bulkhead(
+    ...await world.script([SHELL]),
+    "--allow",
+    "Bash",
+    "go",
+  );
+  assertStringIncludes(shell.out, "needs an answer");
+  assertEquals(exists(`${world.ws}/made.txt`), false);
+});
