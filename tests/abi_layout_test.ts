@@ -142,11 +142,11 @@ Deno.test({
       const abi = scaffoldPlugin("x", "rust")["src/abi.rs"];
       assert(abi !== undefined);
       const prints = PLUGIN_API.map((slot) =>
-        `print!("{} ", offset_of!(PluginApi, ${slot.name}));`
+        `print!("{} ", unsafe { core::ptr::addr_of!((*at).${slot.name}) } as usize - at as usize);`
       ).join("\n");
       await Deno.writeTextFile(
         `${dir}/a.rs`,
-        `${abi}\nfn main() { ${prints} println!("{}", size_of::<Event>()); }\n`,
+        `${abi}\nfn main() { let place = core::mem::MaybeUninit::<PluginApi>::uninit(); let at = place.as_ptr(); ${prints} println!("{}", size_of::<Event>()); }\n`,
       );
       await command([
         "rustc",

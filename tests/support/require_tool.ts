@@ -10,6 +10,7 @@ const INSTALL: Record<string, string> = {
   bwrap: "apt-get install bubblewrap",
   gcc: "apt-get install gcc libc6-dev",
   "g++": "apt-get install g++",
+  make: "apt-get install make",
   cargo: "apt-get install cargo",
   chromium: "apt-get install chromium",
   "nats-server": "apt-get install nats-server",
