@@ -1,4 +1,3 @@
-// deno-lint-ignore-file camelcase -- field names of hook payloads
 import { run } from "@bulkhead/sandbox";
 import { isInside, resolveTarget } from "@bulkhead/sandbox/paths";
 import type { GuardSection, HarnessDescriptor } from "./harnesses/types.ts";
@@ -33,7 +32,7 @@ export interface SelfCheckSubject {
   allowedRoots: readonly string[];
 }
 
-/** Runs the staged command as the harness would, in an empty environment, with an outside write. */
+/** Runs the staged command as the harness would, in an empty environment, with outside writes. */
 export async function selfCheck(subject: SelfCheckSubject): Promise<void> {
   const { harness, guard, places } = subject;
   const text = await Deno.readTextFile(resolveTarget(places.hook, "/"));
@@ -44,11 +43,43 @@ export async function selfCheck(subject: SelfCheckSubject): Promise<void> {
     );
   }
   const target = outsidePath(subject.allowedRoots);
-  const input = { file_path: target, content: "" };
-  const tool = harness.tools.write[0] ?? "Write";
+  // The second call proves that the shell reader is found: without it signs of a write decide.
+  await checkCall(subject, argv, {
+    tool: harness.tools.write[0] ?? "Write",
+    input: { file_path: target, content: "" },
+    what: `a write to "${target}"`,
+    said: target,
+  });
+  await checkCall(subject, argv, {
+    tool: harness.tools.shell[0] ?? "Bash",
+    input: { command: `echo x > ${target}` },
+    what: `a shell's write to "${target}"`,
+    said: "output redirection",
+  });
+}
+
+/** One call that must be denied. */
+interface CheckedCall {
+  /** The tool. */
+  tool: string;
+  /** Its input. */
+  input: Record<string, string>;
+  /** The call in words. */
+  what: string;
+  /** What the reason must say. */
+  said: string;
+}
+
+/** Runs the staged command with one call. */
+async function checkCall(
+  subject: SelfCheckSubject,
+  argv: readonly string[],
+  call: CheckedCall,
+): Promise<void> {
+  const { harness } = subject;
   const payload = harness.label === "copilot"
-    ? { toolName: tool, toolArgs: JSON.stringify(input) }
-    : { tool_name: tool, tool_input: input };
+    ? { toolName: call.tool, toolArgs: JSON.stringify(call.input) }
+    : { tool_name: call.tool, tool_input: call.input };
   let found: string;
   try {
     const result = await run(argv, {
@@ -61,17 +92,14 @@ export async function selfCheck(subject: SelfCheckSubject): Promise<void> {
       }),
       timeoutMs: SELF_CHECK_MS,
     });
-    if (
-      result.success &&
-      denies(harness.speech?.verdictTemplate ?? "", result.stdout, target)
-    ) {
-      return;
-    }
+    const template = harness.speech?.verdictTemplate ?? "";
+    if (result.success && denies(template, result.stdout, call.said)) return;
+    const show = (text: string) => JSON.stringify(text.slice(0, 300));
     found = result.timedOut
       ? `it took longer than ${SELF_CHECK_MS} ms`
-      : `exit code ${result.code}, stdout ${
-        JSON.stringify(result.stdout.slice(0, 200))
-      }, stderr ${JSON.stringify(result.stderr.slice(0, 300))}`;
+      : `exit code ${result.code}, stdout ${show(result.stdout)}, stderr ${
+        show(result.stderr)
+      }`;
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     found = error instanceof Error ? error.message : String(error);
@@ -79,16 +107,16 @@ export async function selfCheck(subject: SelfCheckSubject): Promise<void> {
   throw new SelfCheckError(
     `Cannot prove the guard of ${harness.label}: ${
       JSON.stringify(argv)
-    } did not deny a write to "${target}": ${found}`,
+    } did not deny ${call.what}: ${found}`,
   );
 }
 
-/** The answer must be the template's bytes round a reason that names the target. */
-function denies(template: string, stdout: string, target: string): boolean {
+/** The answer must be the template's bytes round a reason that says what it must. */
+function denies(template: string, stdout: string, said: string): boolean {
   const answer = stdout.trimEnd();
   const parts = template.split("{reason}");
   return answer.startsWith(parts[0] ?? "") &&
-    answer.endsWith(parts.at(-1) ?? "") && answer.includes(target);
+    answer.endsWith(parts.at(-1) ?? "") && answer.includes(said);
 }
 
 /** A path that no root holds. */
