@@ -1,0 +1,191 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { digestPlugin } from "@bulkhead/plugins";
+import { build, canRun } from "./_abi.ts";
+import { speakingOf, within5s } from "./support/processes.ts";
+
+const MOD = new URL("../mod.ts", import.meta.url).pathname;
+const ignore = !await canRun();
+
+interface World {
+  dir: string;
+  plugin: string;
+  run(
+    steps: unknown[],
+    ...args: string[]
+  ): Promise<{ code: number; out: string; err: string }>;
+}
+
+/** A plugin directory with one native library, trusted by its content. */
+async function withNative(
+  library: string,
+  fn: (world: World) => Promise<void>,
+): Promise<void> {
+  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
+  const plugin = `${dir}/plugins/probe`;
+  await Deno.mkdir(plugin, { recursive: true });
+  await Deno.mkdir(`${dir}/ws`);
+  await Deno.copyFile(await build(library), `${plugin}/libprobe.so`);
+  await Deno.writeTextFile(
+    `${plugin}/plugin.toml`,
+    `name = "probe"\n\n[native]\nlibrary = "libprobe.so"\n`,
+  );
+  const { hash } = await digestPlugin(plugin);
+  try {
+    await fn({
+      dir,
+      plugin,
+      async run(steps, ...args) {
+        await Deno.writeTextFile(
+          `${dir}/script.json`,
+          JSON.stringify({ schema: 1, turns: [{ steps }] }),
+        );
+        const { code, stdout, stderr } = await new Deno.Command(
+          Deno.execPath(),
+          {
+            args: [
+              "run",
+              "-A",
+              MOD,
+              "run",
+              "--script",
+              `${dir}/script.json`,
+              "--cwd",
+              `${dir}/ws`,
+              "--home",
+              `${dir}/home`,
+              "--plugin-dir",
+              `${dir}/plugins`,
+              ...args.length > 0 ? args : ["--trust-plugin", `probe=${hash}`],
+              "go",
+            ],
+            env: { FNO_CLAIMS_ROOT: dir },
+            stdin: "null",
+          },
+        ).output();
+        return {
+          code,
+          out: new TextDecoder().decode(stdout),
+          err: new TextDecoder().decode(stderr),
+        };
+      },
+    });
+    assert(
+      await within5s(() => speakingOf(dir).length === 0),
+      `left: ${speakingOf(dir)}`,
+    );
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+}
+
+const call = (tool: string, input: unknown) => ({
+  message: [{ tool: `mcp__bulkhead__plugin__probe__${tool}`, input }],
+});
+
+Deno.test({
+  name:
+    "run: a trusted plugin's library answers the agent, beside what it fails at",
+  ignore,
+  async fn() {
+    await withNative("01_ok", async ({ run }) => {
+      const { code, out, err } = await run([
+        call("probe_echo", { city: "Rome" }),
+        { say: "heard: ${last}" },
+        call("probe_fail", {}),
+        { say: "then: ${last}" },
+      ]);
+      assertEquals(code, 0, out + err);
+      assertStringIncludes(out, "probe__probe_echo");
+      assertStringIncludes(out, 'params={"city":"Rome",');
+      assertStringIncludes(out, "then: planned failure ✗");
+    });
+  },
+});
+
+Deno.test({
+  name: "run: a library that nobody trusted is not opened",
+  ignore,
+  async fn() {
+    await withNative("01_ok", async ({ run }) => {
+      const { out } = await run(
+        [call("probe_echo", {}), { say: "heard: ${last}" }],
+        "--trust-plugin",
+        `probe=sha256:${"0".repeat(64)}`,
+      );
+      assertEquals(out.includes("params="), false, out);
+      assertStringIncludes(out, '"probe"');
+    });
+  },
+});
+
+Deno.test({
+  name: "run: one changed byte of the plugin refuses the library's next call",
+  ignore,
+  async fn() {
+    await withNative("01_ok", async ({ plugin, run }) => {
+      // The agent's own shell stands for whoever changes it.
+      const { code, out } = await run(
+        [
+          call("probe_echo", { n: 1 }),
+          { say: "first: ${last}" },
+          {
+            message: [{
+              tool: "Bash",
+              input: { command: `printf x >> ${plugin}/libprobe.so` },
+            }],
+          },
+          call("probe_echo", { n: 2 }),
+          { say: "second: ${last}" },
+        ],
+        "--trust-plugin",
+        `probe=${(await digestPlugin(plugin)).hash}`,
+        "--no-guard",
+        "--approve",
+      );
+      assertEquals(code, 0, out);
+      assertStringIncludes(out, 'params={"n":1,');
+      assertEquals(out.includes('params={"n":2,'), false);
+      assertStringIncludes(out.slice(out.indexOf("second: ")), "changed");
+    });
+  },
+});
+
+Deno.test({
+  name:
+    "run: a library that crashes fails its call and not the session; the next call has a new process",
+  ignore,
+  async fn() {
+    await withNative("17_crash", async ({ run }) => {
+      const { code, out, err } = await run([
+        call("probe_crash", { how: "segv" }),
+        { say: "first: ${last}" },
+        call("probe_ok", {}),
+        { say: "second: ${last}" },
+      ]);
+      assertEquals(code, 0, out + err);
+      assertStringIncludes(out, "first: ");
+      assertStringIncludes(out, "SIGSEGV");
+      assertStringIncludes(out, "second: alive pid=");
+      assertStringIncludes(out, "outcome       completed");
+    });
+  },
+});
+
+Deno.test({
+  name: "run: a library that is none is one line, and the session goes on",
+  ignore,
+  async fn() {
+    await withNative("01_ok", async ({ plugin, run }) => {
+      await Deno.writeTextFile(`${plugin}/libprobe.so`, "not a library");
+      const { hash } = await digestPlugin(plugin);
+      const { code, out } = await run(
+        [{ say: "went on" }],
+        "--trust-plugin",
+        `probe=${hash}`,
+      );
+      assertEquals(code, 0, out);
+      assertStringIncludes(out, 'native plugin "probe": ');
+      assertStringIncludes(out, "went on");
+    });
+  },
+});
