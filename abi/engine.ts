@@ -116,6 +116,8 @@ interface LiveCall {
   readonly onUpdate: ((text: string) => void) | undefined;
 }
 
+/** A poll that takes longer blocks; on a busy machine a few do without being to blame. */
+const SLOW_POLL_MS = 50;
 /** Opaque to the plugin; only its identity counts. */
 const USER_DATA = 0x62756c6bn;
 /** Everything that native code may hold a pointer to. */
@@ -143,6 +145,8 @@ export class Engine {
     liveHandles: 0,
     latePartials: 0,
     lateHandlers: 0,
+    polls: 0,
+    slowPolls: 0,
     longestPollMs: 0,
   };
 
@@ -504,6 +508,8 @@ export class Engine {
       return tool.poll.call(handle, this.#partial, id);
     });
     const took = performance.now() - started;
+    this.#stats.polls++;
+    if (took > SLOW_POLL_MS) this.#stats.slowPolls++;
     if (took > this.#stats.longestPollMs) this.#stats.longestPollMs = took;
     const step = structBytes(result);
     const tag = new DataView(step.buffer, step.byteOffset, 24).getUint32(

@@ -113,6 +113,10 @@ export interface EngineStats {
   lateHandlers: number;
   /** Strings that were no UTF-8. */
   invalidUtf8: number;
+  /** How often a tool was polled. */
+  polls: number;
+  /** How many of those took longer than 50 ms. */
+  slowPolls: number;
   /** The longest a single poll took, in milliseconds. */
   longestPollMs: number;
   /** Bytes allocated from malloc in its process; 0 where that is not known. */
