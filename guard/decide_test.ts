@@ -1,4 +1,3 @@
-// deno-lint-ignore-file camelcase -- field names of tool inputs
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { decide, type Decision, needsShell } from "./decide.ts";
 import { decideCall, decideLine } from "./explain.ts";

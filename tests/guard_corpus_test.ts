@@ -1,3 +1,4 @@
+// deno-lint-ignore-file camelcase -- field names of payloads
 /**
  * The shared and the own corpus of calls, each judged and compared.
  *

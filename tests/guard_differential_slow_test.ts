@@ -1,3 +1,4 @@
+// deno-lint-ignore-file camelcase -- field names of payloads
 /**
  * Runs every shell case of both corpora in a throw-away tree and compares what changed outside
  * the root with the verdict: what is allowed must leave everything outside as it was.

@@ -1,0 +1,39 @@
+import { assertEquals } from "@std/assert";
+import { HOSTILE_COMMANDS } from "../../scripts/bench/_hostile_commands.ts";
+import { decideCall } from "../explain.ts";
+
+Deno.test("decideCall() comes to an end on every hostile text", () => {
+  for (const command of Object.values(HOSTILE_COMMANDS)) {
+    const { effects } = decideCall(
+      { toolName: "Bash", toolInput: { command }, cwd: "/work/env" },
+      { active: true, allowedRoots: ["/work/env"] },
+      { now: 0, home: "/home/me", paths: { readLink: () => undefined } },
+    );
+    assertEquals(effects.length < 20_000, true);
+  }
+});
+
+Deno.test("decideCall() denies a write behind any amount of padding", () => {
+  for (
+    const padding of [
+      "a;",
+      "'a' ",
+      "$(a) ",
+      "a&&",
+      "{a,b} ",
+      "x".repeat(100) + ";",
+      "# c\n",
+    ]
+  ) {
+    for (const size of [1_000, 30_000, 200_000, 300_000]) {
+      const command = ": " + padding.repeat(Math.ceil(size / padding.length)) +
+        "\ntouch /srv/x";
+      const decision = decideCall(
+        { toolName: "Bash", toolInput: { command }, cwd: "/work/env" },
+        { active: true, allowedRoots: ["/work/env"] },
+        { now: 0, paths: { readLink: () => undefined } },
+      );
+      assertEquals(decision.allow, false, `${JSON.stringify(padding)} ${size}`);
+    }
+  }
+});
