@@ -125,7 +125,9 @@ class Child {
         callId: typeof head.call === "string" ? head.call : "",
         args: new Uint8Array(body),
         signal: abort.signal,
-        onUpdate: (text) => this.#update(id, text),
+        ...head.quiet === true
+          ? {}
+          : { onUpdate: (text) => this.#update(id, text) },
       });
       call.finished.catch(() => {
         // Reported through the outcome.

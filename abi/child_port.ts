@@ -57,6 +57,7 @@ export class ChildPort implements PluginPort {
   #nextId = 1;
   #death: AbiError | undefined;
   #closing = false;
+  #registered = false;
   #wedged: string | undefined;
   #heard = 0;
   #watchdog: ReturnType<typeof setTimeout> | undefined;
@@ -121,7 +122,12 @@ export class ChildPort implements PluginPort {
       };
     }
     const { id, answer } = this.#request(
-      { t: "call", tool: call.tool, call: call.callId },
+      {
+        t: "call",
+        tool: call.tool,
+        call: call.callId,
+        quiet: call.onUpdate === undefined,
+      },
       encodeText(call.args),
       call.onUpdate,
     );
@@ -318,7 +324,9 @@ export class ChildPort implements PluginPort {
         }
         return;
       case "loaded":
-        this.registration = readRegistration(body);
+        // Once: what the plugin registered does not change under its callers.
+        if (!this.#registered) this.registration = readRegistration(body);
+        this.#registered = true;
         this.#loaded.resolve();
         return;
       case "failed":

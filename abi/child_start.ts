@@ -108,14 +108,16 @@ function childEnvironment(
   entry: Readonly<Record<string, string>>,
   options: ChildOptions,
 ): Record<string, string> {
+  const inherited = inheritedEnvironment();
+  for (const name of SUBAGENT_PARENT_ENV) delete inherited[name];
   const env: Record<string, string> = {
     // Deno asks for back traces, which push the message of a panic out of sight.
     RUST_BACKTRACE: "0",
-    ...inheritedEnvironment(),
+    ...inherited,
     ...options.env,
     ...entry,
   };
-  for (const name of [...SUBAGENT_PARENT_ENV, SESSION_ID_ENV]) delete env[name];
+  delete env[SESSION_ID_ENV];
   if (options.sessionId !== undefined) env[SESSION_ID_ENV] = options.sessionId;
   return env;
 }

@@ -238,6 +238,13 @@ export class NativeHost implements AsyncDisposable {
       );
     }
     for (const plugin of run) {
+      if (!plugin.running) {
+        // The others do not wait until it is back.
+        result.problems.push(
+          `Plugin "${plugin.name}": ${event.type} is skipped, it is not running`,
+        );
+        continue;
+      }
       if (this.#busy.has(plugin)) {
         result.problems.push(
           `Plugin "${plugin.name}": ${event.type} is skipped, an earlier handler still runs`,

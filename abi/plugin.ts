@@ -132,6 +132,11 @@ export class NativePlugin implements AsyncDisposable {
     return this.#supervisor.disabled;
   }
 
+  /** False while it is down: crashed and not started again yet, disabled or closed. */
+  get running(): boolean {
+    return this.#supervisor.port !== undefined;
+  }
+
   /** What confines its process; `none` inside this one. */
   get isolation(): IsolationBackend {
     return this.#supervisor.port?.isolation ?? "none";

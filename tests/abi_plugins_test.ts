@@ -534,3 +534,26 @@ test("a plugin that was reloaded runs in a new process with the library as it is
     await Deno.remove(dir, { recursive: true });
   }
 });
+
+test("a plugin's environment is the short list, what it was given, and the active session", async () => {
+  Deno.env.set("LANGFUSE_PI_PARENT_DEPTH", "1");
+  Deno.env.set("RPI_SESSION_ID", "an ancestor's");
+  try {
+    await using plugin = await open("confine", { env: { GIVEN: "yes" } });
+    const env = (name: string) => say(plugin, "env", { path: name });
+    assertEquals(await env("GIVEN"), "yes");
+    assertEquals(await env("LANGFUSE_PI_PARENT_DEPTH"), "unset");
+    assertEquals(await env("RPI_SESSION_ID"), "unset");
+    plugin.setSession("s-2");
+    assertEquals(await env("RPI_SESSION_ID"), "s-2");
+    await plugin.reload();
+    assertEquals(await env("RPI_SESSION_ID"), "s-2");
+    await using other = await open("confine", {
+      context: { sessionId: "s-1" },
+    });
+    assertEquals(await say(other, "env", { path: "RPI_SESSION_ID" }), "s-1");
+  } finally {
+    Deno.env.delete("LANGFUSE_PI_PARENT_DEPTH");
+    Deno.env.delete("RPI_SESSION_ID");
+  }
+});
