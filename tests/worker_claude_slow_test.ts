@@ -8,6 +8,7 @@ import {
 } from "@std/assert";
 import {
   AgentStartError,
+  claudeArgv,
   claudeDriver,
   createPosture,
   type Decider,
@@ -324,6 +325,23 @@ real(
   },
 );
 
+real("a session whose id is taken already is resumed", {
+  steps: [{ text: "one" }, { text: "two" }],
+}, async (world) => {
+  const sessionId = crypto.randomUUID();
+  const first = await start(world, { sessionId });
+  assertEquals((await first.ask("a")).text, "one");
+  await first.end();
+  const log: string[] = [];
+  await using second = await start(world, {
+    sessionId,
+    log: (line) => log.push(line),
+  });
+  assertEquals((await second.ask("b")).text, "two");
+  assertEquals(second.sessionId, sessionId);
+  assert(log.some((line) => line.includes("resuming")));
+});
+
 real("an unknown session is an error that names it and leaves nothing", {
   steps: [],
 }, async (world) => {
@@ -541,3 +559,65 @@ real("an end in the middle of a shell leaves nothing running", {
   const end = await worker.end();
   assertEquals(end.reason, "shutdown");
 });
+
+real(
+  "our argv refuses shells and writes when the channel to us is dead, whatever the user allows",
+  {
+    steps: [
+      {
+        calls: [
+          { do: "shell", command: "echo x > {{out}}/dead.txt" },
+          write("{{out}}/dead2.txt"),
+        ],
+        delayMs: 400,
+      },
+      { text: "done" },
+    ],
+  },
+  async (world) => {
+    await Deno.mkdir(`${world.home}/.claude`, { recursive: true });
+    await Deno.mkdir(`${world.home}/workers`);
+    await Deno.writeTextFile(
+      `${world.home}/.claude/settings.json`,
+      JSON.stringify({ permissions: { allow: ["Bash", "Write"] } }),
+    );
+    const [program = "", ...args] = claudeArgv({ cwd: world.workspace }, {
+      command: [claude ?? ""],
+    });
+    const child = new Deno.Command(program, {
+      args,
+      cwd: world.workspace,
+      env: { ...world.env },
+      clearEnv: true,
+      stdin: "piped",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    const input = child.stdin.getWriter();
+    const hooks = {
+      PreToolUse: [{ matcher: null, hookCallbackIds: ["gate"], timeout: 30 }],
+    };
+    const lines = [
+      {
+        type: "control_request",
+        request_id: "i",
+        request: { subtype: "initialize", hooks },
+      },
+      {
+        type: "user",
+        message: { role: "user", content: [{ type: "text", text: "go" }] },
+      },
+    ];
+    for (const line of lines) {
+      await input.write(
+        new TextEncoder().encode(`${JSON.stringify(line)}\n`),
+      );
+    }
+    // The model answers with its calls only after this.
+    await input.close();
+    const said = await new Response(child.stdout).text();
+    await child.status;
+    assertStringIncludes(said, '"type":"result"');
+    assertEquals(await world.list(world.outside), []);
+  },
+);

@@ -367,7 +367,14 @@ Deno.test("worker: a client that does not read misses frames, is told so, and ho
   using quick = await connect(worker.socketPath);
   const watched = collect(quick, isResult);
   await quick.writeTurn("go");
-  await watched;
+  const seen = await watched;
+  let frames = 0;
+  for (const event of seen) {
+    if (event.type !== "frames") continue;
+    assertEquals([event.gap, event.from], [false, frames]);
+    frames = event.next;
+  }
+  assertEquals(frames, 60_001);
   await quick.ping();
   assertEquals(worker.session.log.end, 60_001);
   let next = 0;

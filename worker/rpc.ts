@@ -209,58 +209,58 @@ export class MessageReader {
    * @throws {Deno.errors.UnexpectedEof} when the connection ends inside a frame
    */
   async next(): Promise<Uint8Array | null> {
-    while (this.#end - this.#start < HEADER) {
-      if (!await this.#fill(HEADER)) {
-        if (this.#end === this.#start) return null;
+    for (;;) {
+      const held = this.#end - this.#start;
+      let wanted = HEADER;
+      if (held >= HEADER) {
+        wanted += this.#length();
+        if (held >= wanted) {
+          const at = this.#start + HEADER;
+          this.#start += wanted;
+          return this.#buffer.subarray(at, this.#start);
+        }
+      }
+      this.#makeRoom(wanted);
+      const read = await this.#source.read(this.#buffer.subarray(this.#end));
+      if (read !== null) this.#end += read;
+      else if (held === 0) return null;
+      else {
         throw new Deno.errors.UnexpectedEof(
-          "Cannot read a message: the connection ended in its length",
+          `Cannot read a message: the connection ended after ${held} bytes of it`,
         );
       }
     }
-    const view = new DataView(
-      this.#buffer.buffer,
-      this.#buffer.byteOffset + this.#start,
-      HEADER,
-    );
-    const length = view.getUint32(0, true);
+  }
+
+  #length(): number {
+    const at = this.#buffer.byteOffset + this.#start;
+    const length = new DataView(this.#buffer.buffer, at, HEADER)
+      .getUint32(0, true);
     if (length > MAX_BODY) {
       throw new RangeError(
         `Cannot read a message of ${length} bytes: the limit is ${MAX_BODY}`,
       );
     }
-    while (this.#end - this.#start < HEADER + length) {
-      if (!await this.#fill(HEADER + length)) {
-        throw new Deno.errors.UnexpectedEof(
-          `Cannot read a message of ${length} bytes: the connection ended in it`,
-        );
-      }
-    }
-    const at = this.#start + HEADER;
-    this.#start = at + length;
-    return this.#buffer.subarray(at, this.#start);
+    return length;
   }
 
-  /** Reads once; the buffer grows with what has come and not with what was promised. */
-  async #fill(wanted: number): Promise<boolean> {
+  /** The buffer grows with what has come and not with what was promised. */
+  #makeRoom(wanted: number): void {
     const held = this.#end - this.#start;
-    if (this.#start > 0 && (held === 0 || this.#end === this.#buffer.length)) {
+    if (held === 0) {
+      this.#start = this.#end = 0;
+    } else if (this.#start > 0 && this.#end === this.#buffer.length) {
       this.#buffer.copyWithin(0, this.#start, this.#end);
       this.#start = 0;
       this.#end = held;
     }
-    if (this.#end === this.#buffer.length) {
-      const grown = new Uint8Array(
-        Math.min(
-          this.#buffer.length * 2,
-          Math.max(wanted, this.#buffer.length + 1),
-        ),
-      );
-      grown.set(this.#buffer.subarray(0, this.#end));
-      this.#buffer = grown;
-    }
-    const read = await this.#source.read(this.#buffer.subarray(this.#end));
-    if (read === null) return false;
-    this.#end += read;
-    return true;
+    if (this.#end < this.#buffer.length) return;
+    const size = Math.min(
+      this.#buffer.length * 2,
+      Math.max(wanted, this.#buffer.length + 1),
+    );
+    const grown = new Uint8Array(size);
+    grown.set(this.#buffer);
+    this.#buffer = grown;
   }
 }

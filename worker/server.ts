@@ -43,6 +43,10 @@ const MAX_CLIENTS = 256;
 /** How much a push carries at most, in bytes of lines. */
 const PUSH_BYTES = 1_048_576;
 
+/** A follower that is so many frames behind is waited for, but no longer than this for each read of the agent. */
+const LAG_FRAMES = 1024;
+const PACE_MS = 5;
+
 /** How long a subscriber gets to take its last frames when the worker ends. */
 const FAREWELL_MS = 1000;
 
@@ -70,6 +74,7 @@ export class WorkerServer {
     this.#port = port;
     this.#wire = new FrameWire(port.session.log);
     this.#unwatch = port.session.watch((change) => this.#changed(change));
+    port.session.paceBy(() => this.#pace());
     this.#accept();
   }
 
@@ -313,6 +318,22 @@ export class WorkerServer {
   #changed(change: SessionChange): void {
     for (const client of this.#clients) client.changed(change);
   }
+
+  /** Waits a moment for clients that fall behind; one that has not moved in it is not waited for until it has caught up. */
+  #pace(): Promise<void> | undefined {
+    const behind = [...this.#clients].filter((client) => client.lags);
+    if (behind.length === 0) return undefined;
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => {
+        for (const client of behind) client.judge();
+        resolve();
+      }, PACE_MS);
+      Promise.all(behind.map((client) => client.step())).then(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
 }
 
 /** One connection. */
@@ -322,12 +343,17 @@ class Client {
   readonly #wire: FrameWire;
   readonly #underWay = new Set<Promise<void>>();
   #sending: Promise<void> = Promise.resolve();
+  #free = true;
   #detach: (() => void) | undefined;
   #cursor: number | undefined;
   #raw = false;
   #stateDue = false;
   #asksDue = false;
   #pumping: Promise<void> | undefined;
+  #stepped = Promise.withResolvers<void>();
+  #steps = 0;
+  #seen = 0;
+  #slow = false;
   #closed = false;
 
   constructor(connection: Deno.UnixConn, session: Session, wire: FrameWire) {
@@ -367,6 +393,7 @@ class Client {
 
   unsubscribe(): string {
     this.#cursor = undefined;
+    this.#stepped.resolve();
     return '{"subscribed":false}';
   }
 
@@ -379,6 +406,23 @@ class Client {
     if (change === "state" || change === "ended") this.#stateDue = true;
     if (change === "asks") this.#asksDue = true;
     this.#pump();
+  }
+
+  /** True for a follower that is far behind and still moves. */
+  get lags(): boolean {
+    return !this.#slow && this.#cursor !== undefined &&
+      this.#session.log.end - this.#cursor > LAG_FRAMES;
+  }
+
+  /** Resolves with the next push that is through. */
+  step(): Promise<void> {
+    this.#seen = this.#steps;
+    return this.#stepped.promise;
+  }
+
+  /** The wait was in vain: a client that has not moved is slow. */
+  judge(): void {
+    this.#slow = this.#steps === this.#seen;
   }
 
   async farewell(reason: string): Promise<void> {
@@ -413,20 +457,26 @@ class Client {
 
   /** Pushes what the client has not seen. It reads at its own speed: what it misses is a gap, and it holds up nobody. */
   #pump(): void {
-    this.#pumping ??= this.#pumpAll().catch(() => this.#cursor = undefined)
-      .then(() => {}).finally(() => {
-        this.#pumping = undefined;
-      });
+    this.#pumping ??= this.#pumpAll().catch(() => {
+      this.#cursor = undefined;
+      this.#pumping = undefined;
+    });
   }
 
   async #pumpAll(): Promise<void> {
     for (;;) {
       const cursor = this.#cursor;
-      if (cursor === undefined) return;
+      if (cursor === undefined) {
+        this.#pumping = undefined;
+        return;
+      }
       const push = this.#wire.push(cursor, this.#raw, PUSH_BYTES);
       if (push !== undefined) {
         this.#cursor = push.next;
         await this.#write(push.bytes);
+        this.#steps++;
+        this.#stepped.resolve();
+        this.#stepped = Promise.withResolvers();
       } else if (this.#stateDue) {
         this.#stateDue = false;
         await this.send(
@@ -438,22 +488,32 @@ class Client {
           `{"event":"asks","asks":${JSON.stringify(this.#session.asks)}}`,
         );
       } else {
+        // Cleared at once: whatever changes from here on starts a new round.
+        this.#slow = false;
+        this.#pumping = undefined;
         return;
       }
     }
   }
 
+  /** Writes whole messages one after the other; the first of them at once. */
   #write(bytes: Uint8Array): Promise<void> {
-    this.#sending = this.#sending.then(async () => {
-      let at = 0;
-      while (at < bytes.length) {
-        at += await this.#connection.write(
-          at === 0 ? bytes : bytes.subarray(at),
-        );
-      }
-    });
-    this.#sending.catch(() => {});
-    return this.#sending;
+    const sent = this.#free
+      ? this.#flush(bytes)
+      : this.#sending.then(() => this.#flush(bytes));
+    this.#free = false;
+    this.#sending = sent;
+    sent.then(() => {
+      if (this.#sending === sent) this.#free = true;
+    }, () => {});
+    return sent;
+  }
+
+  async #flush(bytes: Uint8Array): Promise<void> {
+    let at = await this.#connection.write(bytes);
+    while (at < bytes.length) {
+      at += await this.#connection.write(bytes.subarray(at));
+    }
   }
 }
 

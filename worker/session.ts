@@ -107,6 +107,7 @@ export class Session {
   #resolveEnded: (end: AgentEnd) => void = () => {};
   #end: AgentEnd | undefined;
   #answerers = 0;
+  #pace: (() => Promise<void> | undefined) | undefined;
   #localTurns = 0;
   #lastFrameAt = performance.now();
   #lastActivity = performance.now();
@@ -273,6 +274,15 @@ export class Session {
   }
 
   /**
+   * Lets a server slow the reading of the agent a little, so that clients that keep up are not overrun by a flood.
+   *
+   * @param pace Gives a promise to wait for, or `undefined` to go on at once
+   */
+  paceBy(pace: () => Promise<void> | undefined): void {
+    this.#pace = pace;
+  }
+
+  /**
    * Counts somebody in who answers questions.
    *
    * @returns Counts them out again
@@ -382,7 +392,11 @@ export class Session {
 
   async #read(): Promise<void> {
     try {
-      for await (const batch of this.#driver.frames()) this.#take(batch);
+      for await (const batch of this.#driver.frames()) {
+        this.#take(batch);
+        const pause = this.#pace?.();
+        if (pause !== undefined) await pause;
+      }
     } catch (error) {
       // A reader that fails is the end of the session, never a session without ears.
       this.#options.log?.(
