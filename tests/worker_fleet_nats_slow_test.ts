@@ -398,7 +398,7 @@ natsTest(
         turns: [{
           steps: [{ say: "word ".repeat(1500), delayMs: 2, chunk: 5 }],
         }],
-      }, {});
+      }, { leaseMs: 8_000 });
       const remote = new RemoteWorker(two, "one.demo");
       await remote.writeTurn("go");
       await eventually("half of it", () => worker.session.log.end > 300);

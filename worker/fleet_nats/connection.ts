@@ -162,9 +162,9 @@ export class Fleet implements AsyncDisposable {
     }
     await this.#checkSchema();
     await Promise.all(
-      [names.sessions, names.asks, names.claims, names.hosts].map((name) =>
-        this.bucket(name)
-      ),
+      [names.sessions, names.asks, names.claims, names.hosts, names.jobs].map((
+        name,
+      ) => this.bucket(name)),
     );
   }
 

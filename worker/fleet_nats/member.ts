@@ -82,6 +82,7 @@ export class FleetSeat implements AsyncDisposable {
   readonly #publisher: FramePublisher;
   readonly #asks = new Map<string, number>();
   readonly #left = new AbortController();
+  #wasLost = false;
   #worker: Worker | undefined;
   #client: WorkerClient | undefined;
   #watchdog: Watchdog | undefined;
@@ -180,6 +181,11 @@ export class FleetSeat implements AsyncDisposable {
     worker.ended.finally(() => this.end()).catch(() => {});
   }
 
+  /** Whether the lease was lost, so that the session is somebody else's now. */
+  get lost(): boolean {
+    return this.#wasLost;
+  }
+
   /** A process of its own ends the agent if we do not vouch for the lease in time. */
   async #guard(worker: Worker): Promise<void> {
     const pid = worker.session.driver.status().pid;
@@ -231,6 +237,7 @@ export class FleetSeat implements AsyncDisposable {
   /** The lease cannot be renewed or was taken: no turn, no call, and the agent ends within what is left. */
   async #lost(why: string): Promise<void> {
     const left = this.lease.remainingMs;
+    this.#wasLost = true;
     this.#options.log?.(
       `fleet: the lease of "${this.id}" was lost (${why}); the session ends here`,
     );

@@ -26,6 +26,15 @@ export {
   type LeaseOptions,
   type LeaseStore,
 } from "./lease.ts";
+export {
+  type FleetJob,
+  type FleetWorkspace,
+  type JobRecord,
+  type JobState,
+  listJobs,
+  queueSession,
+  readJob,
+} from "./jobs.ts";
 export { claimSession, FleetSeat, type SeatOptions } from "./member.ts";
 export type { FleetNames, FleetRole } from "./names.ts";
 export * from "./perms.ts";
@@ -40,3 +49,10 @@ export {
   RemoteWorker,
   viewFleet,
 } from "./remote.ts";
+export {
+  FleetHost,
+  type HostOptions,
+  offerHost,
+  type PlacedSession,
+  sweepFleet,
+} from "./placement.ts";

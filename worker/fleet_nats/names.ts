@@ -36,6 +36,8 @@ export interface FleetNames {
   readonly claims: string;
   /** Bucket of hosts that are there: `<host>.<instance>`. */
   readonly hosts: string;
+  /** Bucket of queued sessions: the session's id. */
+  readonly jobs: string;
   /** Bucket of the format. */
   readonly meta: string;
 }
@@ -57,6 +59,7 @@ export function fleetNames(prefix: string): FleetNames {
     asks: `${prefix}_asks`,
     claims: `${prefix}_claims`,
     hosts: `${prefix}_hosts`,
+    jobs: `${prefix}_jobs`,
     meta: `${prefix}_meta`,
   };
 }

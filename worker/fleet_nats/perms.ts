@@ -46,7 +46,14 @@ export function fleetPermissions(
           `${prefix}.>`,
           "$JS.API.>",
           "$JS.ACK.>",
-          ...[names.sessions, names.asks, names.claims, names.hosts, names.meta]
+          ...[
+            names.sessions,
+            names.asks,
+            names.claims,
+            names.hosts,
+            names.jobs,
+            names.meta,
+          ]
             .map((bucket) => `$KV.${bucket}.>`),
           "_INBOX.>",
         ],
@@ -62,9 +69,9 @@ export function fleetPermissions(
     .map((r) => `${prefix}.ctl.*.*.${r}`);
   const readable = [
     names.frames,
-    ...[names.sessions, names.asks, names.hosts, names.meta].map((b) =>
-      `KV_${b}`
-    ),
+    ...[names.sessions, names.asks, names.hosts, names.jobs, names.meta].map((
+      b,
+    ) => `KV_${b}`),
   ];
   const reading = readable.flatMap((stream) => [
     `$JS.API.STREAM.INFO.${stream}`,
@@ -83,7 +90,9 @@ export function fleetPermissions(
     publish: {
       allow: [
         ...calls,
-        ...role === "queue" ? [queueSubject(prefix)] : [],
+        ...role === "queue"
+          ? [queueSubject(prefix), `$KV.${names.jobs}.>`]
+          : [],
         "$JS.API.INFO",
         ...reading,
       ],

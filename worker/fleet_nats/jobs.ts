@@ -1,0 +1,255 @@
+/**
+ * Sessions that wait for a machine, and what became of each.
+ *
+ * @module
+ */
+import type { Fleet } from "./connection.ts";
+import { FleetError } from "./error.ts";
+import { FLEET_SCHEMA, queueSubject } from "./names.ts";
+
+/** Where a session works: a directory that hosts share, or a commit that they can fetch. */
+export type FleetWorkspace =
+  | {
+    /** An absolute path; a host that has it may run the session. */
+    readonly path: string;
+  }
+  | {
+    /** `git+https://…#<40 hex digits>`, or `git+file:` or `git+ssh:`. */
+    readonly git: string;
+  };
+
+/** A session to start somewhere. */
+export interface FleetJob {
+  /** The session's own id. */
+  readonly sessionId: string;
+  /** Which agent, for the host's `start`. */
+  readonly agent: string;
+  /** Where it works. */
+  readonly workspace: FleetWorkspace;
+  /** The first turn. */
+  readonly prompt?: string;
+  /** Memory that it wants, in bytes. */
+  readonly memoryBytes?: number;
+}
+
+/** How a job stands. */
+export type JobState =
+  | "queued"
+  | "placed"
+  | "delivered"
+  | "ended"
+  | "orphaned"
+  | "unplaceable";
+
+/** A job with its fate. */
+export interface JobRecord extends FleetJob {
+  /** How it stands. */
+  readonly state: JobState;
+  /** Who has it. */
+  readonly host: string | null;
+  /** The id of its first turn: given once, so that it is not run twice. */
+  readonly turn: string;
+  /** How often it was given to another host. */
+  readonly moves: number;
+  /** Why, for a job that found no host or lost it. */
+  readonly reason: string | null;
+}
+
+interface Stored {
+  record: JobRecord;
+  revision: number;
+}
+
+/**
+ * Queues a session for whichever host has room. Queueing the same session again does nothing.
+ *
+ * @param fleet The connection
+ * @param job The session
+ * @throws {FleetError} when the queue does not take it
+ */
+export async function queueSession(fleet: Fleet, job: FleetJob): Promise<void> {
+  checkWorkspace(job.workspace);
+  const record: JobRecord = {
+    ...job,
+    state: "queued",
+    host: null,
+    turn: crypto.randomUUID(),
+    moves: 0,
+    reason: null,
+  };
+  const bucket = await fleet.bucket(fleet.names.jobs);
+  try {
+    await bucket.create(job.sessionId, encode(record));
+  } catch (error) {
+    if (await readJob(fleet, job.sessionId) === undefined) {
+      throw queueError(job, error);
+    }
+    return; // queued before
+  }
+  await putInQueue(fleet, record);
+}
+
+/** Puts a job into the queue; the same move of it only once. */
+export async function putInQueue(fleet: Fleet, job: JobRecord): Promise<void> {
+  try {
+    await fleet.js.publish(queueSubject(fleet.names.prefix), job.sessionId, {
+      msgID: `${job.sessionId}:${job.moves}`,
+    });
+  } catch (error) {
+    throw queueError(job, error);
+  }
+}
+
+function queueError(job: FleetJob, error: unknown): FleetError {
+  return new FleetError(
+    "stream_lost",
+    `Cannot queue the session "${job.sessionId}": ${
+      error instanceof Error ? error.message : error
+    }`,
+    "check that the server has room and that this user may queue",
+    error,
+  );
+}
+
+/** A job as it stands; `undefined` when there is none. */
+export async function readJob(
+  fleet: Fleet,
+  sessionId: string,
+): Promise<JobRecord | undefined> {
+  return (await stored(fleet, sessionId))?.record;
+}
+
+/** All jobs. */
+export async function listJobs(fleet: Fleet): Promise<JobRecord[]> {
+  const bucket = await fleet.bucket(fleet.names.jobs);
+  if ((await bucket.status()).values === 0) return [];
+  const jobs: JobRecord[] = [];
+  for await (const entry of await bucket.history()) {
+    const record = entry.operation === "PUT"
+      ? decode(entry.string())
+      : undefined;
+    if (record !== undefined) jobs.push(record);
+  }
+  return jobs;
+}
+
+/**
+ * Changes a job, unless somebody else did meanwhile.
+ *
+ * @returns The new record; `undefined` when `change` declined or another was faster
+ */
+export async function changeJob(
+  fleet: Fleet,
+  sessionId: string,
+  change: (job: JobRecord) => Partial<JobRecord> | undefined,
+): Promise<JobRecord | undefined> {
+  const found = await stored(fleet, sessionId);
+  if (found === undefined) return undefined;
+  const changes = change(found.record);
+  if (changes === undefined) return undefined;
+  const record = { ...found.record, ...changes };
+  const bucket = await fleet.bucket(fleet.names.jobs);
+  try {
+    await bucket.update(sessionId, encode(record), found.revision);
+    return record;
+  } catch (error) {
+    if (/wrong last sequence/i.test(String(error))) return undefined;
+    throw error;
+  }
+}
+
+async function stored(
+  fleet: Fleet,
+  sessionId: string,
+): Promise<Stored | undefined> {
+  const entry = await (await fleet.bucket(fleet.names.jobs)).get(sessionId);
+  if (entry === null || entry.operation !== "PUT") return undefined;
+  const record = decode(entry.string());
+  return record === undefined
+    ? undefined
+    : { record, revision: entry.revision };
+}
+
+function encode(job: JobRecord): string {
+  return JSON.stringify({
+    schema: FLEET_SCHEMA,
+    session_id: job.sessionId,
+    agent: job.agent,
+    workspace: job.workspace,
+    prompt: job.prompt ?? null,
+    memory_bytes: job.memoryBytes ?? null,
+    state: job.state,
+    host: job.host,
+    turn: job.turn,
+    moves: job.moves,
+    reason: job.reason,
+  });
+}
+
+const STATES: readonly JobState[] = [
+  "queued",
+  "placed",
+  "delivered",
+  "ended",
+  "orphaned",
+  "unplaceable",
+];
+
+function decode(text: string): JobRecord | undefined {
+  let f: Record<string, unknown>;
+  try {
+    f = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const state = STATES.find((known) => known === f.state);
+  const workspace = workspaceOf(f.workspace);
+  if (
+    typeof f.schema !== "number" || f.schema > FLEET_SCHEMA ||
+    state === undefined ||
+    workspace === undefined || typeof f.session_id !== "string" ||
+    typeof f.turn !== "string"
+  ) return undefined;
+  return {
+    sessionId: f.session_id,
+    agent: typeof f.agent === "string" ? f.agent : "claude",
+    workspace,
+    ...typeof f.prompt === "string" ? { prompt: f.prompt } : {},
+    ...typeof f.memory_bytes === "number"
+      ? { memoryBytes: f.memory_bytes }
+      : {},
+    state,
+    host: typeof f.host === "string" ? f.host : null,
+    turn: f.turn,
+    moves: typeof f.moves === "number" ? f.moves : 0,
+    reason: typeof f.reason === "string" ? f.reason : null,
+  };
+}
+
+function workspaceOf(value: unknown): FleetWorkspace | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if ("path" in value && typeof value.path === "string") {
+    return { path: value.path };
+  }
+  if ("git" in value && typeof value.git === "string") {
+    return { git: value.git };
+  }
+  return undefined;
+}
+
+/** The url and the commit of a git workspace. */
+export const GIT_SOURCE =
+  /^git\+((?:https|file|ssh):\/\/[^#\s]+)#([0-9a-f]{40})$/;
+
+function checkWorkspace(workspace: FleetWorkspace): void {
+  if ("path" in workspace) {
+    if (workspace.path.startsWith("/")) return;
+    throw new RangeError(
+      `Cannot queue a session in "${workspace.path}": want an absolute path that hosts share`,
+    );
+  }
+  if (GIT_SOURCE.test(workspace.git)) return;
+  throw new RangeError(
+    `Cannot queue a session in "${workspace.git}": want git+https://…#<commit of 40 hex digits>`,
+  );
+}
