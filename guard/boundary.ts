@@ -32,6 +32,12 @@ export interface BoundaryOptions {
   roots: readonly string[];
   /** Absolute paths that may never be written. */
   protectedPaths: readonly string[];
+  /**
+   * Paths below each root that may never be written.
+   *
+   * @default {[]}
+   */
+  ownFiles?: readonly string[];
   /** Link look-ups. */
   paths: PathPort;
   /** Compare names as a case-insensitive, normalising file system does. */
@@ -46,11 +52,12 @@ export class Boundary {
   readonly links: Map<string, string> = new Map();
   readonly #fold: (text: string) => string;
   readonly #protectedPaths: readonly string[];
+  readonly #ownFiles: readonly string[];
   readonly #port: PathPort;
   readonly #seen = new Map<string, string | null | undefined>();
   #resolvedRoots: string[] | undefined;
   #guarded: string[] | undefined;
-  #plain: string[] | undefined;
+  #names: Set<string> | undefined;
 
   /**
    * Prepares a boundary; nothing is looked up yet.
@@ -60,6 +67,7 @@ export class Boundary {
   constructor(options: BoundaryOptions) {
     this.roots = options.roots;
     this.#protectedPaths = options.protectedPaths;
+    this.#ownFiles = options.ownFiles ?? [];
     this.#fold = options.foldCase
       ? (text) => text.normalize("NFC").toLowerCase()
       : (text) => text;
@@ -180,35 +188,57 @@ export class Boundary {
     cwd: string,
     mode: EffectMode,
   ): boolean {
-    if (this.#protectedPaths.length === 0) return false;
-    const plain = this.#fold(normalizePath(joinPath(cwd, path)));
     const resolved = this.#fold(target);
-    const hits = (own: string) =>
-      isInside(resolved, own) || isInside(plain, own) ||
-      (mode === "tree" && (isInside(own, resolved) || isInside(own, plain)));
-    if (this.#plainGuarded().some(hits)) return true;
+    const plain = this.#fold(normalizePath(joinPath(cwd, path)));
+    const touches = (place: string, own: string) =>
+      isInside(place, own) || (mode === "tree" && isInside(own, place));
+    for (const own of this.#protectedPaths) {
+      const folded = this.#fold(normalizePath(own));
+      if (touches(resolved, folded) || touches(plain, folded)) return true;
+    }
+    for (const root of this.roots) {
+      const folded = this.#fold(root);
+      for (const place of resolved === plain ? [resolved] : [resolved, plain]) {
+        if (place === folded) {
+          if (mode === "tree" && this.#ownFiles.length > 0) return true;
+          continue;
+        }
+        if (!isInside(place, folded)) continue;
+        const below = place.slice(
+          folded.length + (folded.endsWith("/") ? 0 : 1),
+        );
+        if (this.#ownFiles.some((own) => touches(below, this.#fold(own)))) {
+          return true;
+        }
+      }
+    }
     // By another name: through a linked directory the last names stay the same.
     if (mode !== "tree" && !this.#sharesName(resolved)) return false;
-    this.#guarded ??= this.#protectedPaths.map((own) =>
+    this.#guarded ??= this.#allOwn().map((own) =>
       this.#fold(this.resolve(own, "/", true) ?? own)
     );
-    return this.#guarded.some(hits);
+    return this.#guarded.some((own) =>
+      touches(resolved, own) || touches(plain, own)
+    );
   }
 
-  #plainGuarded(): string[] {
-    this.#plain ??= this.#protectedPaths.map((own) =>
-      this.#fold(
-        /\/(?:\.{0,2})(?:\/|$)/.test(own) ? normalizePath(own) : own,
-      )
-    );
-    return this.#plain;
+  #allOwn(): string[] {
+    return [
+      ...this.#protectedPaths,
+      ...this.roots.flatMap((root) =>
+        this.#ownFiles.map((own) => joinPath(root, own))
+      ),
+    ];
   }
 
   #sharesName(target: string): boolean {
-    const names = new Set(target.split("/"));
-    return this.#plainGuarded().some((own) =>
-      names.has(own.slice(own.lastIndexOf("/") + 1))
+    this.#names ??= new Set(
+      [...this.#protectedPaths, ...this.#ownFiles].map((own) =>
+        this.#fold(own.slice(own.lastIndexOf("/") + 1))
+      ),
     );
+    const names = this.#names;
+    return target.split("/").some((name) => names.has(name));
   }
 }
 

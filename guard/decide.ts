@@ -128,6 +128,8 @@ export function decide(
   const boundary = new Boundary({
     roots,
     protectedPaths: ownPaths(marker, options),
+    // Unless the marker lists them, where every harness keeps them.
+    ownFiles: marker.protectedPaths === undefined ? OWN_FILES : [],
     paths: options.paths ?? denoPathPort,
     foldCase: options.foldCase,
   });
@@ -169,11 +171,6 @@ export function needsShell(
 function ownPaths(marker: GuardMarker, options: DecideOptions): string[] {
   const own = [...marker.protectedPaths ?? [], ...options.protectedPaths ?? []];
   if (marker.denialLogPath !== undefined) own.push(marker.denialLogPath);
-  if (marker.protectedPaths === undefined) {
-    for (const root of marker.allowedRoots ?? []) {
-      for (const file of OWN_FILES) own.push(`${root}/${file}`);
-    }
-  }
   return own;
 }
 
