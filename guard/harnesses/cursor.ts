@@ -15,10 +15,10 @@ export const cursor: HarnessDescriptor = {
     forms: [
       {
         mode: "current",
-        matcher: "*",
+        // No matcher: every tool is judged, whatever its matcher language makes of "*".
+        matcher: "",
         commandTemplate: '"{exe}" guard-hook --harness cursor "{marker}"',
-        hookEntry:
-          '{"command":"{command}","matcher":"{matcher}","timeout":30,"failClosed":true}',
+        hookEntry: '{"command":"{command}","timeout":30,"failClosed":true}',
       },
     ],
   },
