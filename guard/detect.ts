@@ -1,4 +1,5 @@
 import { namedPermissions, run } from "@bulkhead/sandbox";
+import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
 import type { HarnessDescriptor } from "./harnesses/types.ts";
 
 /** Milliseconds that a program gets to say its version. */
@@ -60,7 +61,7 @@ async function detect(program: string): Promise<DetectedHarness | undefined> {
 /** The first executable of that name on `PATH`. */
 async function findProgram(program: string): Promise<string | undefined> {
   const candidates = program.includes("/")
-    ? [program]
+    ? [normalizePath(joinPath(Deno.cwd(), program))]
     : (Deno.env.get("PATH") ?? "").split(":").filter((dir) =>
       dir.startsWith("/")
     ).map((dir) => `${dir}/${program}`);
