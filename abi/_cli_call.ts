@@ -12,6 +12,9 @@ import { parseJson, stringifyJson } from "./json.ts";
 import { EVENT_NAMES, eventTag } from "./layout.ts";
 import type { NativePlugin } from "./plugin.ts";
 
+/** Somebody sits in front of it: a tool that hangs must not take the terminal. */
+const CALL_TIMEOUT_MS = 60_000;
+
 interface Answer {
   tool: string;
   isError: boolean;
@@ -84,12 +87,12 @@ async function callOnce(
 ): Promise<Answer> {
   const updates: NativeToolResult[] = [];
   const started = performance.now();
-  const timeoutMs = flags.integer("timeout-ms", 1);
+  const timeoutMs = flags.integer("timeout-ms") ?? CALL_TIMEOUT_MS;
   const toolCallId = flags.text("call-id");
   const took = () => Math.round((performance.now() - started) * 1_000) / 1_000;
   try {
     const result = await plugin.callTool(tool, new JsonText(text), {
-      ...timeoutMs === undefined ? {} : { timeoutMs },
+      ...timeoutMs === 0 ? {} : { timeoutMs },
       ...toolCallId === undefined ? {} : { toolCallId },
       onUpdate: (update) => {
         if (updates.length < 1_000) updates.push(update);

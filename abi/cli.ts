@@ -39,7 +39,7 @@ const HELP = `bulkhead abi: native plugins (rpi plugin ABI 4)
   tools LIB                    load it and list what it registers
   call LIB TOOL...             call tools, one after the other, in one process
       --args JSON              their arguments; - reads standard input
-      --timeout-ms N           deadline of each call
+      --timeout-ms N           deadline of each call (60000; 0 for none)
       --repeat N               call each tool N times, print the last answer
       --in-process             load it into this very process: no protection
   command LIB NAME [ARGS]      run a slash command
