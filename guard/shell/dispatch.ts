@@ -10,6 +10,11 @@ import type { Call, CallReader } from "./call.ts";
 import { COMMANDS } from "./commands.ts";
 import { CONTAINERS } from "./containers.ts";
 import type { Context } from "./context.ts";
+import { ARCHIVES } from "./archives.ts";
+import { BUILDS } from "./builds.ts";
+import { COPIES } from "./copies.ts";
+import { DOWNLOADS } from "./downloads.ts";
+import { EDITS } from "./edits.ts";
 import { FILES } from "./files.ts";
 import { FIND } from "./find.ts";
 import { readGit } from "./git.ts";
@@ -29,6 +34,11 @@ import { applyGuess, applyTable } from "./verbs.ts";
 import { SHELL_STRINGS, unwrap, type Unwrapped, WRAPPERS } from "./wrappers.ts";
 
 const READERS: Readonly<Record<string, CallReader>> = {
+  ...ARCHIVES,
+  ...BUILDS,
+  ...COPIES,
+  ...DOWNLOADS,
+  ...EDITS,
   ...FILES,
   ...FIND,
   ...INTERPRETERS,
@@ -134,7 +144,8 @@ function runProgram(
     if (output !== undefined) return output;
   } else if (!applyTable(call)) {
     applyGuess(call);
-    scanOperands(call);
+    // A script of the project is opaque, not a wrapper.
+    if (!program.includes("/") || /\/s?bin\//.test(program)) scanOperands(call);
   }
   return outputOf(call) ?? UNKNOWN_STREAM;
 }

@@ -50,6 +50,10 @@ export function readShell(request: ShellRequest): Effect[] {
     if (!complete && hasWriteSign(text)) context.incomplete = true;
     return output;
   }
+  if (typeof command === "string" && command.includes("\0")) {
+    // A shell would drop it or stop there; nobody writes one by chance.
+    return [unreadable("command with a NUL")];
+  }
   try {
     readAll();
   } catch (error) {

@@ -1,0 +1,185 @@
+/**
+ * Archives: where they are unpacked, and which are written.
+ *
+ * @module
+ */
+import { joinPath } from "@bulkhead/sandbox/paths";
+import { type CallReader, writes } from "./call.ts";
+import { hasOption, optionValue, readOptions } from "./options.ts";
+import { UNKNOWN_STREAM } from "./state.ts";
+import { isRemote } from "./verbs.ts";
+
+const tar: CallReader = (call) => {
+  const [first = "", ...rest] = call.args;
+  // `tar xzf a.tgz`: the first word is a cluster even without its dash; each letter that takes a
+  // value takes the next argument in turn.
+  const bundled = !first.startsWith("-") && /^[A-Za-z]+$/.test(first);
+  const TAKES = "CfgITXbKLNVFH";
+  const args: string[] = [];
+  if (bundled) {
+    const values = [...rest];
+    for (const letter of first) {
+      args.push("-" + letter);
+      if (TAKES.includes(letter)) args.push(values.shift() ?? "");
+    }
+    args.push(...values);
+  } else args.push(...call.args);
+  const read = readOptions(args, {
+    takes:
+      "-f -g -I -T -X -b -K -L -N -V -F -H --file --listed-incremental --use-compress-program --files-from --exclude --exclude-from --transform --xform --strip-components --owner --group --mode --mtime --newer --to-command --checkpoint-action --checkpoint --format --add-file --index-file --pax-option --warning --sort --suffix",
+    writes: "-C --directory",
+  });
+  const command = optionValue(
+    read,
+    "--to-command",
+    "--use-compress-program",
+    "-I",
+  );
+  if (command !== undefined) {
+    call.context.run.text(command, call.state.fork(), {});
+  }
+  for (const [name, value] of read.options) {
+    if (name === "--checkpoint-action" && value?.startsWith("exec=")) {
+      call.context.run.text(value.slice(5), call.state.fork(), {});
+    }
+    if (/^--(?:index-file|one-top-level)$/.test(name) && value !== undefined) {
+      writes(call, value);
+    }
+  }
+  const archive = optionValue(read, "-f", "--file");
+  const directories = read.options.filter(([name]) =>
+    name === "-C" || name === "--directory"
+  )
+    .flatMap(([, value]) => value === undefined ? [] : [value]);
+  const extracts = hasOption(read, "-x", "--extract", "--get");
+  const creates = hasOption(
+    read,
+    "-c",
+    "-r",
+    "-u",
+    "-A",
+    "--create",
+    "--append",
+    "--update",
+    "--delete",
+    "--concatenate",
+    "--catenate",
+  );
+  if (
+    creates && archive !== undefined && archive !== "-" && !isRemote(archive)
+  ) writes(call, archive);
+  if (creates && hasOption(read, "--remove-files")) {
+    for (const path of read.operands) writes(call, path, "tree");
+  }
+  const incremental = optionValue(read, "-g", "--listed-incremental");
+  if (creates && incremental !== undefined) writes(call, incremental);
+  if (extracts && !hasOption(read, "-O", "--to-stdout")) {
+    // Directories build on one another; the last one is where it unpacks.
+    writes(call, directories.reduce((base, next) => joinPath(base, next), "."));
+    if (hasOption(read, "-P", "--absolute-names")) {
+      for (const path of read.operands) writes(call, path);
+    }
+  }
+  return UNKNOWN_STREAM;
+};
+
+const cpio: CallReader = (call) => {
+  const read = readOptions(call.args, {
+    takes: "-H -C -I -R -E",
+    writes: "-D -O -F --directory --file",
+  });
+  const directory = optionValue(read, "-D", "--directory");
+  if (hasOption(read, "-p", "--pass-through")) {
+    const target = read.operands.at(-1);
+    if (target !== undefined) writes(call, target);
+  } else if (
+    hasOption(read, "-i", "--extract") && !hasOption(read, "-t", "--list")
+  ) {
+    writes(call, directory ?? ".");
+    if (call.stdin.items !== undefined) {
+      for (const path of call.stdin.items) writes(call, path);
+    }
+  } else {
+    const archive = optionValue(read, "-O", "-F", "--file");
+    if (archive !== undefined) writes(call, archive);
+  }
+  return UNKNOWN_STREAM;
+};
+
+const sevenZip: CallReader = (call) => {
+  const [command = "", ...rest] = call.args.filter((arg) =>
+    !arg.startsWith("-")
+  );
+  const output = call.args.find((arg) => /^-o./.test(arg))?.slice(2);
+  if (/^[xe]$/.test(command)) writes(call, output ?? ".");
+  else if (/^[audn]+$/.test(command) && rest[0] !== undefined) {
+    writes(call, rest[0]);
+  }
+  return UNKNOWN_STREAM;
+};
+
+const jar: CallReader = (call) => {
+  const [flags = "", ...rest] = call.args;
+  if (/x/.test(flags.replace(/^-+/, "")) && !flags.startsWith("--")) {
+    const at = rest.indexOf("-C");
+    writes(call, at === -1 ? "." : rest[at + 1] ?? ".");
+  } else if (/[cu]/.test(flags.replace(/^-+/, "")) && flags.includes("f")) {
+    writes(call, rest[0] ?? "");
+  }
+  return UNKNOWN_STREAM;
+};
+
+const unzip: CallReader = (call) => {
+  // `-d` takes its directory attached as well; `-l`, `-t`, `-p` and the like only read.
+  const args = call.args;
+  let directory: string | undefined;
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i] ?? "";
+    if (arg === "-d") directory = args[++i];
+    else if (/^-d./.test(arg)) directory = arg.slice(2);
+    else if (/^-[a-zA-Z]*[ltvpzZ]/.test(arg) && !/^-x/.test(arg)) {
+      return UNKNOWN_STREAM;
+    } else if (/^-[a-zA-Z]+d$/.test(arg)) directory = args[++i];
+  }
+  writes(call, directory ?? ".");
+  return UNKNOWN_STREAM;
+};
+
+const dpkgDeb: CallReader = (call) => {
+  const at = call.args.findIndex((arg) =>
+    /^(?:-x|-X|-R|-e|--extract|--vextract|--raw-extract|--control)$/.test(arg)
+  );
+  if (at !== -1) writes(call, call.args[at + 2] ?? ".");
+  const build = call.args.findIndex((arg) => arg === "-b" || arg === "--build");
+  if (build !== -1) {
+    writes(call, call.args[build + 2] ?? call.args[build + 1] ?? ".");
+  }
+  return UNKNOWN_STREAM;
+};
+
+const split: CallReader = (call) => {
+  const read = readOptions(call.args, {
+    takes:
+      "-a -b -C -l -n -t --suffix-length --bytes --line-bytes --lines --number --separator --additional-suffix --filter",
+  });
+  const filter = optionValue(read, "--filter");
+  if (filter !== undefined) {
+    call.context.run.text(filter, call.state.fork(), {});
+  } else writes(call, read.operands[1] ?? "x");
+  return UNKNOWN_STREAM;
+};
+
+/** The programs by name. */
+export const ARCHIVES: Readonly<Record<string, CallReader>> = {
+  tar,
+  bsdtar: tar,
+  cpio,
+  "7z": sevenZip,
+  "7za": sevenZip,
+  "7zz": sevenZip,
+  "7zr": sevenZip,
+  jar,
+  unzip,
+  "dpkg-deb": dpkgDeb,
+  split,
+};

@@ -1,0 +1,144 @@
+// deno-lint-ignore-file camelcase -- sub-commands of cmake
+/**
+ * Build tools: the tree they build in and the place they install to.
+ *
+ * @module
+ */
+import { joinPath } from "@bulkhead/sandbox/paths";
+import { type Call, type CallReader, writes } from "./call.ts";
+import { hasOption, optionValue, readOptions } from "./options.ts";
+import { readVariable } from "./parameters.ts";
+import { UNKNOWN_STREAM } from "./state.ts";
+
+const cmake: CallReader = (call) => {
+  const { args } = call;
+  if (args[0] === "-E") {
+    const [, tool = "", ...rest] = args;
+    const known: Record<string, string> = {
+      touch: "touch",
+      touch_nocreate: "touch",
+      copy: "cp",
+      copy_if_different: "cp",
+      copy_directory: "cp",
+      rename: "mv",
+      remove: "rm",
+      rm: "rm",
+      remove_directory: "rm",
+      make_directory: "mkdir",
+      create_symlink: "ln -s",
+      create_hardlink: "ln",
+      env: "env",
+      time: "env",
+      tar: "tar",
+      chdir: "",
+    };
+    const program = Object.hasOwn(known, tool) ? known[tool] : undefined;
+    if (tool === "chdir") {
+      return call.context.run.argv(
+        ["env", "-C", ...rest],
+        call.state.fork(),
+        call.stdin,
+      );
+    }
+    return program === undefined ? UNKNOWN_STREAM : call.context.run.argv(
+      [...program.split(" "), ...rest],
+      call.state.fork(),
+      call.stdin,
+    );
+  }
+  const read = readOptions(args, {
+    takes:
+      "-D -U -G -T -A -C -S -H -P --target --config --parallel -j --preset --component",
+    writes: "-B --build --install --prefix",
+  });
+  if (hasOption(read, "-P", "--version", "--help", "-N")) return UNKNOWN_STREAM;
+  if (hasOption(read, "--install")) {
+    const prefix = optionValue(read, "--prefix");
+    const destination = readVariable("DESTDIR", call.state, call.context)?.[0];
+    writes(call, destination ?? prefix ?? "/usr/local");
+    return UNKNOWN_STREAM;
+  }
+  const tree = optionValue(read, "-B", "--build");
+  writes(call, tree ?? ".");
+  if (
+    optionValue(read, "--target") === "install" ||
+    read.operands.includes("install")
+  ) {
+    writes(
+      call,
+      readVariable("DESTDIR", call.state, call.context)?.[0] ?? "/usr/local",
+    );
+  }
+  return UNKNOWN_STREAM;
+};
+
+const make: CallReader = (call) => {
+  const read = readOptions(call.args, {
+    takes:
+      "-f -o -W -I --file --makefile --include-dir --old-file --what-if --eval --assume-new",
+    writes: "-C --directory",
+  });
+  if (
+    hasOption(
+      read,
+      "-n",
+      "-q",
+      "-p",
+      "-v",
+      "-h",
+      "--dry-run",
+      "--just-print",
+      "--recon",
+      "--question",
+      "--version",
+      "--help",
+      "--print-data-base",
+    )
+  ) {
+    return UNKNOWN_STREAM;
+  }
+  const state = call.state.fork();
+  for (const [name, value] of read.options) {
+    if ((name === "-C" || name === "--directory") && value !== undefined) {
+      state.cwd = state.cwd.map((cwd) => joinPath(cwd, value));
+    }
+  }
+  const inner: Call = { ...call, state };
+  writes(inner, ".");
+  const variables = new Map(
+    read.operands.flatMap((arg) => {
+      const at = arg.indexOf("=");
+      return at > 0
+        ? [[arg.slice(0, at).replace(/[:?+]$/, ""), arg.slice(at + 1)] as const]
+        : [];
+    }),
+  );
+  const place = variables.get("DESTDIR") ??
+    readVariable("DESTDIR", state, call.context)?.[0];
+  const prefix = variables.get("PREFIX") ?? variables.get("prefix") ??
+    readVariable("PREFIX", state, call.context)?.[0];
+  if (
+    read.operands.some((arg) =>
+      /^(?:un)?install(?:-(?:bin|data|exec|lib|man|strip))?$/.test(arg)
+    )
+  ) {
+    writes(inner, place ?? prefix ?? "/usr/local");
+  }
+  for (const [name, value] of variables) {
+    if (
+      /^(?:BUILDDIR|BUILD_DIR|O|OUT|OUTDIR|OUT_DIR|OUTPUT|OUTPUT_DIR|DEST|DESTINATION|TARGET_DIR|OBJDIR|DISTDIR|DIST)$/
+        .test(name)
+    ) {
+      writes(inner, value);
+    }
+  }
+  return UNKNOWN_STREAM;
+};
+
+/** The programs by name. */
+export const BUILDS: Readonly<Record<string, CallReader>> = {
+  cmake,
+  make,
+  gmake: make,
+  bmake: make,
+};

@@ -1,0 +1,215 @@
+/**
+ * Copies, moves, links and transfers.
+ *
+ * @module
+ */
+import { joinPath } from "@bulkhead/sandbox/paths";
+import { type Call, type CallReader, writes } from "./call.ts";
+import { hasOption, optionValue, readOptions } from "./options.ts";
+import { EMPTY_STREAM, UNKNOWN_STREAM } from "./state.ts";
+import { applyTable, isRemote } from "./verbs.ts";
+
+function lastPart(path: string): string {
+  return path.replace(/\/+$/, "").split("/").at(-1) ?? "";
+}
+
+/** Writes into a destination: the path itself, and, where it may be a directory, what lands in it. */
+function writeInto(
+  call: Call,
+  destination: string,
+  sources: readonly string[],
+): void {
+  if (!writes(call, destination)) return;
+  for (const source of sources) {
+    const name = lastPart(source);
+    // Only the guard's own files and links below can make a difference here.
+    if (
+      name !== "" && name !== "." && name !== ".." &&
+      !/^\/dev\//.test(destination)
+    ) {
+      writes(call, joinPath(destination, name));
+    }
+  }
+}
+
+const COPY = {
+  takes: "-S --suffix",
+  writes: "-t --target-directory",
+};
+
+const cp: CallReader = (call) => {
+  const read = readOptions(call.args, COPY);
+  const into = optionValue(read, "-t", "--target-directory");
+  if (into !== undefined) writeInto(call, into, read.operands);
+  else if (read.operands.length > 1) {
+    const sources = read.operands.slice(0, -1);
+    const destination = read.operands.at(-1) ?? "";
+    if (hasOption(read, "--parents")) writes(call, destination);
+    else writeInto(call, destination, sources);
+    if (sources.length === 1) {
+      call.context.keepFile(
+        destination,
+        call.state,
+        call.context.readFile(sources[0] ?? "", call.state),
+        false,
+      );
+    }
+    if (hasOption(read, "-s", "--symbolic-link", "-l", "--link")) {
+      for (const source of sources) makeLink(call, source, destination);
+    }
+  }
+  return EMPTY_STREAM;
+};
+
+const mv: CallReader = (call) => {
+  const read = readOptions(call.args, COPY);
+  const into = optionValue(read, "-t", "--target-directory");
+  const sources = into === undefined
+    ? read.operands.slice(0, -1)
+    : read.operands;
+  const destination = into ?? read.operands.at(-1) ?? "";
+  if (sources.length === 0) return EMPTY_STREAM;
+  for (const source of sources) writes(call, source, "tree");
+  // The destination's entry is replaced, a link to a directory is entered.
+  writeInto(call, destination, sources);
+  if (sources.length === 1) {
+    call.context.keepFile(
+      destination,
+      call.state,
+      call.context.readFile(sources[0] ?? "", call.state),
+      false,
+    );
+  }
+  return EMPTY_STREAM;
+};
+
+/** Remembers a link, so that later writes of the same command are seen through it. */
+function makeLink(call: Call, target: string, link: string): void {
+  const { boundary } = call.context;
+  for (const cwd of call.state.cwd) {
+    const path = boundary.resolve(link, cwd, false);
+    if (path === undefined) continue;
+    const isPlace = /(?:^|\/)\.{0,2}$/.test(link) ||
+      boundary.linkAt(path) === null ||
+      boundary.roots.includes(path) || call.state.cwd.includes(path);
+    boundary.links.set(
+      isPlace ? joinPath(path, lastPart(target)) : path,
+      target,
+    );
+  }
+}
+
+const ln: CallReader = (call) => {
+  const read = readOptions(call.args, {
+    takes: "-S --suffix",
+    writes: "-t --target-directory",
+  });
+  const { operands } = read;
+  const symbolic = hasOption(read, "-s", "--symbolic");
+  const into = optionValue(read, "-t", "--target-directory");
+  const targets = into !== undefined || operands.length < 2
+    ? operands
+    : operands.slice(0, -1);
+  const place = into ?? (operands.length < 2 ? "." : operands.at(-1) ?? ".");
+  const mode = /(?:^|\/)\.{0,2}$/.test(place) ? "content" : "entry";
+  for (const target of targets) {
+    if (operands.length < 2 && into === undefined) {
+      writes(call, joinPath(".", lastPart(target)), "entry");
+    } else if (writes(call, place, mode)) {
+      writes(call, joinPath(place, lastPart(target)), "entry");
+    }
+    if (symbolic) makeLink(call, target, place);
+    else {
+      // A second name of the guard's own file could be written through.
+      const [cwd = "/"] = call.state.cwd;
+      const { verdict } = call.context.boundary.judge(target, cwd, "content");
+      if (verdict === "protected") writes(call, target);
+      const path = call.context.resolve(target, call.state);
+      if (path !== undefined) makeLink(call, path, place);
+    }
+  }
+  return EMPTY_STREAM;
+};
+
+const install: CallReader = (call) => {
+  const read = readOptions(call.args, {
+    takes: "-m -o -g -S --mode --owner --group --suffix --strip-program",
+    writes: "-t --target-directory",
+  });
+  const into = optionValue(read, "-t", "--target-directory");
+  if (hasOption(read, "-d", "--directory")) {
+    for (const path of read.operands) writes(call, path);
+  } else if (into !== undefined) writeInto(call, into, read.operands);
+  else if (read.operands.length > 1) {
+    writeInto(call, read.operands.at(-1) ?? "", read.operands.slice(0, -1));
+  }
+  return EMPTY_STREAM;
+};
+
+const rsync: CallReader = (call) => {
+  // The table knows its options; only the removal of what is sent is its own.
+  applyTable(call);
+  if (call.args.includes("--remove-source-files")) {
+    for (
+      const path of call.args.filter((arg) => !arg.startsWith("-")).slice(0, -1)
+    ) {
+      if (!isRemote(path)) writes(call, path, "tree");
+    }
+  }
+  return UNKNOWN_STREAM;
+};
+
+/** Copies whose last operand may be on another machine. */
+const transfer = (takes: string): CallReader => (call) => {
+  const read = readOptions(call.args, { takes });
+  const destination = read.operands.at(-1);
+  if (
+    read.operands.length > 1 && destination !== undefined &&
+    !isRemote(destination)
+  ) {
+    writes(call, destination);
+  }
+  return UNKNOWN_STREAM;
+};
+
+/** `aws s3 cp a b`, `gsutil cp a b`, `kubectl cp pod:/a b`. */
+const cloudCopy: CallReader = (call) => {
+  const at = call.args.findIndex((arg) =>
+    /^(?:cp|mv|sync|copy|rsync|copyto|moveto|move|get|download|mirror)$/.test(
+      arg,
+    )
+  );
+  if (at === -1) return UNKNOWN_STREAM;
+  const read = readOptions(call.args.slice(at + 1), {
+    takes:
+      "-c -n --exclude --include --profile --region --endpoint-url --container --namespace --acl --storage-class",
+  });
+  const destination = read.operands.at(-1);
+  if (
+    read.operands.length > 1 && destination !== undefined &&
+    !isRemote(destination)
+  ) {
+    writes(call, destination);
+  }
+  return UNKNOWN_STREAM;
+};
+
+/** The programs by name. */
+export const COPIES: Readonly<Record<string, CallReader>> = {
+  cp,
+  copy: cp,
+  mv,
+  ln,
+  link: ln,
+  install,
+  rsync,
+  scp: transfer("-P -i -F -o -c -l -J -S -D"),
+  aws: cloudCopy,
+  gsutil: cloudCopy,
+  gcloud: cloudCopy,
+  kubectl: cloudCopy,
+  rclone: cloudCopy,
+  mc: cloudCopy,
+  az: cloudCopy,
+  sftp: () => UNKNOWN_STREAM,
+};

@@ -1,0 +1,157 @@
+// deno-lint-ignore-file camelcase -- name of a program
+/**
+ * Patches, scripted editors and databases.
+ *
+ * @module
+ */
+import { joinPath } from "@bulkhead/sandbox/paths";
+import { patchBodyTargets, unifiedDiffTargets } from "../targets.ts";
+import { type CallReader, writes } from "./call.ts";
+import { hasOption, optionValue, readOptions } from "./options.ts";
+import { UNKNOWN_STREAM } from "./state.ts";
+
+const patch: CallReader = (call) => {
+  const read = readOptions(call.args, {
+    takes:
+      "-p -i -F -D -B -V -Y -z -g --strip --input --fuzz --prefix --suffix --version-control",
+    writes: "-d -o -r --directory --output --reject-file",
+  });
+  if (hasOption(read, "--dry-run", "-C", "--check")) return UNKNOWN_STREAM;
+  const directory = optionValue(read, "-d", "--directory");
+  const state = call.state.fork();
+  if (directory !== undefined) {
+    writes(call, directory);
+    state.cwd = state.cwd.map((cwd) => joinPath(cwd, directory));
+  }
+  const inner = { ...call, state };
+  const output = optionValue(read, "-o", "--output");
+  if (output !== undefined && output !== "-") writes(inner, output);
+  const reject = optionValue(read, "-r", "--reject-file");
+  if (reject !== undefined && reject !== "-") writes(inner, reject);
+  if (read.operands[0] !== undefined && output === undefined) {
+    writes(inner, read.operands[0]);
+  } else if (output === undefined) {
+    writes(inner, ".");
+    const input = optionValue(read, "-i", "--input") ?? read.operands[1];
+    const body = input === undefined
+      ? call.stdin
+      : call.context.readFile(input, state);
+    const strip = Number(optionValue(read, "-p", "--strip") ?? NaN);
+    if (body.text !== undefined) {
+      for (
+        const path of unifiedDiffTargets(
+          body.text,
+          Number.isNaN(strip) ? 99 : strip,
+        )
+      ) {
+        writes(inner, path);
+      }
+    }
+  }
+  return UNKNOWN_STREAM;
+};
+
+const applyPatch: CallReader = (call) => {
+  const body = call.args[0] ?? call.stdin.text;
+  if (body === undefined) return UNKNOWN_STREAM;
+  for (const path of patchBodyTargets(body)) {
+    writes(call, path, "content", {
+      rule: "patch",
+      label: "patch target outside the allowed roots",
+    });
+  }
+  return UNKNOWN_STREAM;
+};
+
+/** Editors that are told on the command line or by their input what to save. */
+const editor: CallReader = (call) => {
+  const read = readOptions(call.args, {
+    takes: "-c -S -u -U -i -T -t --cmd",
+  });
+  const scripts = [
+    ...read.options.filter(([name]) => name === "-c" || name === "--cmd").map((
+      [, value],
+    ) => value ?? ""),
+    ...call.args.filter((arg) => arg.startsWith("+")).map((arg) =>
+      arg.slice(1)
+    ),
+    call.stdin.text ?? "",
+  ];
+  const commands = scripts.flatMap((text) => text.split(/[|\n]/));
+  for (const command of commands) {
+    const saved =
+      /^[\s:]*(?:silent!?\s+|%|\d*,?\$?)*(?:w|wq|x|write|saveas|sav|up|update|wa|wqa|xa|wall)!?(?:\s+(>>\s*)?(\S.*))?$/
+        .exec(command.trim());
+    const shell = /^[\s:]*(?:silent!?\s+)?(?:[rw]\s+|%|r)?!(.+)$/
+      .exec(
+        command.trim(),
+      );
+    if (shell?.[1] !== undefined) {
+      call.context.run.text(shell[1], call.state.fork(), {});
+    } else if (saved !== null) {
+      const path = saved[2]?.trim();
+      for (const file of path === undefined ? read.operands : [path]) {
+        writes(call, file);
+      }
+    }
+  }
+  return UNKNOWN_STREAM;
+};
+
+const sqlite: CallReader = (call) => {
+  const read = readOptions(call.args, {
+    takes:
+      "-separator -nullvalue -newline -init -mmap -vfs -maxsize -pagecache -lookaside",
+    writes: "",
+    singleDash: true,
+  });
+  const cmd = read.options.filter(([name]) => name === "-cmd").map((
+    [, value],
+  ) => value ?? "");
+  const [database, ...statements] = read.operands;
+  const text = [...cmd, ...statements, call.stdin.text ?? ""].join("\n");
+  const readOnly = hasOption(read, "-readonly", "--readonly");
+  const changes =
+    /\b(?:insert|update|delete|create|drop|alter|replace|vacuum|reindex|attach)\b|^\s*\.(?:import|restore|read)\b/im
+      .test(text);
+  if (
+    database !== undefined && changes && !readOnly && database !== ":memory:"
+  ) {
+    writes(call, database.replace(/^file:([^?]*).*$/, "$1"));
+  }
+  const outputs = text.matchAll(
+    /(?:^|\n)\s*\.(?:output|once|backup|save|log|clone|excel)\s+(?:main\s+)?(?:-\w+\s+)*["']?([^\s"';]+)|\binto\s+'([^']+)'/gi,
+  );
+  for (const match of outputs) {
+    const path = match[1] ?? match[2] ?? "";
+    if (path !== "" && !/^(?:stdout|off|on|stderr)$/.test(path)) {
+      writes(call, path);
+    }
+  }
+  for (
+    const match of text.matchAll(
+      /\battach\s+(?:database\s+)?['"]([^'"]+)['"]/gi,
+    )
+  ) {
+    writes(call, match[1] ?? "");
+  }
+  for (const match of text.matchAll(/(?:^|\n)\s*\.(?:shell|system)\s+(.+)/g)) {
+    call.context.run.text(match[1] ?? "", call.state.fork(), {});
+  }
+  return UNKNOWN_STREAM;
+};
+
+/** The programs by name. */
+export const EDITS: Readonly<Record<string, CallReader>> = {
+  patch,
+  apply_patch: applyPatch,
+  applypatch: applyPatch,
+  sqlite3: sqlite,
+  sqlite: sqlite,
+  vim: editor,
+  vi: editor,
+  nvim: editor,
+  ex: editor,
+  ed: editor,
+  view: editor,
+};
