@@ -186,12 +186,13 @@ class CallDriver {
     this.#wake?.();
     const { cancelGraceMs, stuckMs, onWedged } = this.#options;
     this.#timers.push(
+      // A little earlier: a tool that is between two polls is destroyed before its caller is answered.
       setTimeout(() => {
         this.#ignored = true;
         this.#wake?.();
-        // A function that still runs keeps the handle; only the caller goes.
-        this.#settle("cancelled", "");
-      }, cancelGraceMs),
+      }, cancelGraceMs - Math.min(100, cancelGraceMs / 4)),
+      // A function that still runs keeps the handle; only the caller goes.
+      setTimeout(() => this.#settle("cancelled", ""), cancelGraceMs),
       setTimeout(
         () => onWedged?.(this.#where),
         Math.max(stuckMs, cancelGraceMs),

@@ -146,6 +146,7 @@ test("07 tools that never finish: cancel once, a grace, destroy once", async () 
     "ignored cancel",
   );
   assertEquals(ignored.code, "timeout");
+  assertEquals((await accounts(plugin)).wrong, []);
   await assertRejects(
     () => plugin.callTool("probe_block", { ms: 700 }, { timeoutMs: 50 }),
     AbiError,
@@ -182,7 +183,7 @@ for (const tool of ["probe_hang", "probe_exec_hang"]) {
       onCrash: crashed.resolve,
     });
     await using other = await open("01_ok");
-    const waiting = other.callTool("probe_wait", {}, { timeoutMs: 2_000 });
+    const waiting = other.callTool("probe_wait", {}, { timeoutMs: 1_200 });
     const hang = await assertRejects(
       () => plugin.callTool(tool, {}, { timeoutMs: 50 }),
       AbiError,
