@@ -366,17 +366,14 @@ class OpenCodeDriver implements AgentDriver {
   ): Promise<AgentStarted> {
     const origin = await this.#listening(running);
     const api = running.api = new OpencodeApi(origin, password);
-    const health = await api.call("GET", "/global/health");
-    const version = typeof health.version === "string" ? health.version : "";
-    if (isOlder(version, OPENCODE_OLDEST)) {
-      throw new Error(
-        `version ${version} is too old, ${OPENCODE_OLDEST} is needed: update it with "npm install -g opencode-ai"`,
-      );
-    }
-    const session = await this.#session(api, start);
+    // At the same time: each of the two is a round trip to a server that has just woken up.
+    const [version, session] = await Promise.all([
+      this.#version(api),
+      this.#session(api, start),
+    ]);
     this.#frames.root = session;
-    await this.#hello(running);
-    this.#read(running, await api.events());
+    const [events] = await Promise.all([api.events(), this.#hello(running)]);
+    this.#read(running, events);
     this.#queue.push({
       kind: "system",
       subtype: "init",
@@ -384,7 +381,7 @@ class OpenCodeDriver implements AgentDriver {
       version,
       session_id: session,
       ...(start.model === undefined ? {} : { model: start.model }),
-    }, JSON.stringify(health));
+    }, JSON.stringify({ version }));
     return {
       sessionId: session,
       gate: {
@@ -393,6 +390,15 @@ class OpenCodeDriver implements AgentDriver {
         detail: `OpenCode ${version} has loaded the plugin and it called home`,
       },
     };
+  }
+
+  async #version(api: OpencodeApi): Promise<string> {
+    const health = await api.call("GET", "/global/health");
+    const version = typeof health.version === "string" ? health.version : "";
+    if (!isOlder(version, OPENCODE_OLDEST)) return version;
+    throw new Error(
+      `version ${version} is too old, ${OPENCODE_OLDEST} is needed: update it with "npm install -g opencode-ai"`,
+    );
   }
 
   /** Waits for the line that says where the server listens; a request before it would never be answered. */
