@@ -8,6 +8,7 @@ export const VERBS: readonly string[] = [
   "plugins",
   "guard",
   "worker",
+  "fleet",
   "abi",
   "sandbox",
   "doctor",
@@ -28,6 +29,7 @@ Commands:
   plugins        tools and hooks from plugin.toml directories; serve them over MCP
   guard          deny an agent's writes outside the allowed roots
   worker         sessions behind a socket: list, watch, answer, stop
+  fleet          the same sessions over many machines, on NATS JetStream
   abi            native plugins: inspect, verify, call, header, new
   sandbox        run one program bounded and confined
   doctor         what is there, what is left over, and how to mend it

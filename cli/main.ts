@@ -22,6 +22,7 @@ const verbs: Record<string, () => Promise<Verb>> = {
   plugins: async () => (await import("@bulkhead/plugins/cli")).pluginsCommand,
   guard: async () => (await import("@bulkhead/guard/cli")).guardCommand,
   worker: async () => (await import("@bulkhead/worker/cli")).workerCommand,
+  fleet: async () => (await import("@bulkhead/worker/fleet-cli")).fleetCommand,
   abi: async () => (await import("@bulkhead/abi/cli")).abiCommand,
   sandbox: async () => (await import("@bulkhead/sandbox/cli")).sandboxCommand,
 };

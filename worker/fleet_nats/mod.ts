@@ -15,6 +15,7 @@
  * @module
  */
 export { connectFleet, Fleet, type FleetConnectOptions } from "./connection.ts";
+export { doctorFleet, type FleetCheck } from "./doctor.ts";
 export { FleetError, type FleetErrorCode } from "./error.ts";
 export { type FrameBatch, type ReadFrameOptions } from "./frames.ts";
 export {
