@@ -7,7 +7,7 @@ import { readAwk } from "./awk.ts";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { scanCode } from "./code.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
-import { readBunPackages, readDenoPackages } from "./packages.ts";
+import { denoPackages, nodePackages } from "./packages_node.ts";
 import { readPowerShell } from "./powershell.ts";
 import { readSed } from "./sed.ts";
 import { type Stream, UNKNOWN_STREAM } from "./state.ts";
@@ -296,7 +296,7 @@ const deno: CallReader = (call) => {
     const [file, ...args] = read.operands;
     if (file !== undefined) return script(call, file, args, "javascript");
   }
-  const installed = readDenoPackages(call);
+  const installed = denoPackages(call);
   if (installed === undefined) applyTable(call);
   return UNKNOWN_STREAM;
 };
@@ -331,7 +331,7 @@ const bun: CallReader = (call) => {
     }
     return UNKNOWN_STREAM;
   }
-  return readBunPackages(call);
+  return nodePackages(call);
 };
 
 const pwsh: CallReader = (call) => {

@@ -4,223 +4,15 @@
  *
  * @module
  */
-import { type Call, type CallReader, refuses, writes } from "./call.ts";
+import { type CallReader, refuses, writes } from "./call.ts";
+import { INSTALL, PIP, runs } from "./installs.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
+import { nodePackages } from "./packages_node.ts";
+import { conda, pip, poetry, uv } from "./packages_python.ts";
 import { readVariable } from "./parameters.ts";
-import { type Stream, UNKNOWN_STREAM } from "./state.ts";
+import { UNKNOWN_STREAM } from "./state.ts";
 import { applyGuess, applyTable } from "./verbs.ts";
 import { unwrap } from "./wrappers.ts";
-
-const INSTALL = { rule: "package", label: "package install/add" } as const;
-const PIP = { rule: "package", label: "pip install" } as const;
-
-/** Runs a program that a package manager starts. */
-function runs(call: Call, argv: readonly string[]): Stream {
-  if (argv.length === 0) return UNKNOWN_STREAM;
-  return call.context.nested(() =>
-    call.context.run.argv(argv, call.state.fork(), call.stdin)
-  );
-}
-
-const NODE_TAKES =
-  "-C --dir --cwd --prefix -w --workspace --filter -F --registry --loglevel --userconfig --cache --tag --access --pack-destination --reporter";
-
-const nodePackages: CallReader = (call) => {
-  const read = readOptions(call.args, {
-    takes: NODE_TAKES,
-    stopsAtOperand: true,
-  });
-  let [sub = "", ...rest] = read.operands;
-  if (call.name === "yarn" && (sub === "workspace" || sub === "workspaces")) {
-    const at = rest.findIndex((arg) => /^(?:add|install|run|exec)$/.test(arg));
-    if (at !== -1) [sub = "", ...rest] = rest.slice(at);
-  }
-  const verb = `${call.name} ${sub}`;
-  if (
-    /^(?:install|add|ci|i|in|ins|inst|isntall|install-test|it|cit|clean-install|install-clean|install-ci-test)$/
-      .test(sub) || (call.name === "bun" && sub === "a")
-  ) {
-    if (
-      !hasOption(
-        readOptions(rest, { takes: NODE_TAKES }),
-        "--dry-run",
-        "--help",
-        "-h",
-      )
-    ) {
-      refuses(call, { ...INSTALL, verb });
-    }
-    return UNKNOWN_STREAM;
-  }
-  const all = readOptions([...call.args], { takes: NODE_TAKES });
-  const global = hasOption(all, "-g", "--global", "--location=global") ||
-    sub === "global";
-  if (
-    global &&
-    /^(?:uninstall|remove|rm|un|r|update|up|upgrade|link|unlink|global)$/.test(
-      sub,
-    )
-  ) {
-    if (!/^(?:list|ls|bin|dir)$/.test(rest[0] ?? "")) {
-      refuses(call, { ...INSTALL, verb: `${verb} -g` });
-    }
-    return UNKNOWN_STREAM;
-  }
-  if (sub === "link" && read.operands.length === 1 && call.name !== "bun") {
-    refuses(call, {
-      rule: "package",
-      label: "package link into the global directory",
-      verb,
-    });
-    return UNKNOWN_STREAM;
-  }
-  if (sub === "config" || sub === "set" || sub === "c") {
-    const action = sub === "set" ? "set" : rest[0];
-    if (
-      /^(?:set|delete|edit|fix)$/.test(action ?? "") &&
-      !/project/.test(optionValue(all, "--location") ?? "")
-    ) {
-      refuses(call, {
-        rule: "system",
-        label: `${verb} changes the account's configuration`,
-        verb,
-      });
-    }
-    return UNKNOWN_STREAM;
-  }
-  if (/^(?:login|adduser|logout|completion-install)$/.test(sub)) {
-    refuses(call, {
-      rule: "system",
-      label: `${verb} changes the account's configuration`,
-      verb,
-    });
-  }
-  if (sub === "cache" && /^(?:clean|clear|rm|add)$/.test(rest[0] ?? "")) {
-    refuses(call, {
-      rule: "system",
-      label: `${verb} changes the package cache`,
-      verb,
-    });
-  }
-  const prefix = optionValue(all, "-C", "--dir", "--cwd", "--prefix");
-  if (sub === "pack") {
-    const place = optionValue(all, "--pack-destination");
-    writes(call, place ?? prefix ?? ".");
-  } else if (
-    /^(?:init|create|uninstall|remove|rm|un|unlink|update|up|upgrade|version|dedupe|prune|audit|rebuild|shrinkwrap|import|patch|patch-commit|pkg)$/
-      .test(sub)
-  ) {
-    const reads = sub === "audit" && rest[0] !== "fix" ||
-      sub === "version" && rest.length === 0 ||
-      sub === "pkg" && rest[0] === "get" || hasOption(all, "--dry-run");
-    if (!reads) writes({ ...call, name: verb }, prefix ?? ".");
-    if (/^(?:init|create)$/.test(sub)) {
-      const operands = readOptions(rest, { takes: "--template -t" }).operands;
-      const place = operands[1] ?? "";
-      if (/^(?:\/|\.\.?(?:\/|$)|~)/.test(place)) {
-        writes({ ...call, name: verb }, place);
-      }
-    }
-  } else if (/^(?:exec|dlx|x)$/.test(sub)) {
-    const inner = unwrap({
-      ...call,
-      name: "npx",
-      args: rest[0] === "--" ? rest.slice(1) : rest,
-    });
-    return inner === undefined ? UNKNOWN_STREAM : runs(call, inner.argv);
-  } else if (
-    call.name !== "npm" &&
-    !/^(?:run|test|t|start|build|why|list|ls|info|view|outdated|node|bin|store|licenses|help|)$/
-      .test(sub)
-  ) {
-    // `yarn tsc …` and `pnpm prettier …` run a local program.
-    if (/^[a-z][\w-]*$/.test(sub)) return runs(call, [sub, ...rest]);
-  }
-  if (prefix !== undefined && sub === "run" && rest[0] === "build") {
-    writes({ ...call, name: verb }, prefix);
-  }
-  return UNKNOWN_STREAM;
-};
-
-const pip: CallReader = (call) => {
-  const read = readOptions(call.args, {
-    takes:
-      "--python --log --proxy --cache-dir --cert -r -c -t -d -w -e -i -f --requirement --constraint --target --dest --wheel-dir --root --prefix --index-url --extra-index-url --find-links",
-  });
-  const [sub = ""] = read.operands;
-  if (hasOption(read, "--dry-run", "--help", "-h")) return UNKNOWN_STREAM;
-  if (sub === "install") {
-    refuses(call, { ...PIP, verb: `${call.name} install` });
-  } else if (sub === "uninstall") {
-    refuses(call, {
-      rule: "package",
-      label: "pip uninstall",
-      verb: `${call.name} uninstall`,
-    });
-  } else if (sub === "download") {
-    writes(call, optionValue(read, "-d", "--dest") ?? ".");
-  } else if (sub === "wheel") {
-    writes(call, optionValue(read, "-w", "--wheel-dir") ?? ".");
-  } else if (
-    sub === "config" && /^(?:set|unset|edit)$/.test(read.operands[1] ?? "")
-  ) {
-    refuses(call, {
-      rule: "system",
-      label: "pip config changes the account's configuration",
-    });
-  } else if (
-    sub === "cache" && /^(?:purge|remove)$/.test(read.operands[1] ?? "")
-  ) {
-    refuses(call, {
-      rule: "system",
-      label: "pip cache changes the package cache",
-    });
-  }
-  const log = optionValue(read, "--log");
-  if (log !== undefined) writes(call, log);
-  return UNKNOWN_STREAM;
-};
-
-const uv: CallReader = (call) => {
-  const read = readOptions(call.args, {
-    takes: "--directory --project --cache-dir --config-file --color",
-    stopsAtOperand: true,
-  });
-  const [sub = "", ...rest] = read.operands;
-  const place = optionValue(read, "--directory", "--project");
-  if (sub === "pip") return pip({ ...call, name: "uv pip", args: rest });
-  if (
-    sub === "tool" && /^(?:install|uninstall|upgrade)$/.test(rest[0] ?? "") ||
-    sub === "python" && /^(?:install|uninstall)$/.test(rest[0] ?? "") ||
-    sub === "self"
-  ) {
-    refuses(call, { ...INSTALL, verb: `uv ${sub} ${rest[0] ?? ""}` });
-  } else if (sub === "tool" && rest[0] === "run") {
-    return runs(call, ["uvx", ...rest.slice(1)]);
-  } else if (sub === "run") {
-    const inner = unwrap(call);
-    return inner === undefined ? UNKNOWN_STREAM : runs(call, inner.argv);
-  } else if (/^(?:venv|init)$/.test(sub)) {
-    const named =
-      readOptions(rest, { takes: "-p --python --prompt --name --seed-from" })
-        .operands[0];
-    writes({ ...call, name: `uv ${sub}` }, named ?? place ?? ".");
-  } else if (/^(?:add|remove|sync|lock|build|export)$/.test(sub)) {
-    const output = optionValue(
-      readOptions(rest, { takes: "-o --output-file --out-dir" }),
-      "-o",
-      "--output-file",
-      "--out-dir",
-    );
-    writes({ ...call, name: `uv ${sub}` }, output ?? place ?? ".");
-  } else if (sub === "cache" && /^(?:clean|prune)$/.test(rest[0] ?? "")) {
-    refuses(call, {
-      rule: "system",
-      label: "uv cache changes the package cache",
-    });
-  }
-  return UNKNOWN_STREAM;
-};
 
 /** Managers whose listed sub-commands change the machine or the account. */
 function systemManager(changes: RegExp, takes = ""): CallReader {
@@ -355,54 +147,6 @@ const go: CallReader = (call) => {
   return UNKNOWN_STREAM;
 };
 
-const deno: CallReader = (call) => {
-  const [sub, ...rest] = call.args;
-  const global = rest.some((arg) =>
-    arg === "-g" || arg === "--global" || /^-[A-Za-z]*g[A-Za-z]*$/.test(arg)
-  );
-  if (
-    /^(?:install|i|uninstall)$/.test(sub ?? "") && global ||
-    sub === "upgrade" || sub === "jupyter"
-  ) {
-    if (sub === "jupyter" && !rest.includes("--install")) return undefined;
-    const root = optionValue(
-      readOptions(rest, {
-        takes: "--root -n --name -c --config --import-map",
-        stopsAtOperand: true,
-      }),
-      "--root",
-    );
-    if (root !== undefined) writes({ ...call, name: `deno ${sub}` }, root);
-    else refuses(call, { ...INSTALL, verb: `deno ${sub}` });
-    return UNKNOWN_STREAM;
-  }
-  return undefined;
-};
-
-const poetry: CallReader = (call) => {
-  const read = readOptions(call.args, {
-    takes: "-C --directory -P --project",
-    stopsAtOperand: true,
-  });
-  const [sub = "", ...rest] = read.operands;
-  if (sub === "run") return runs(call, rest);
-  const place = optionValue(read, "-C", "--directory", "-P", "--project");
-  if (
-    sub === "config" && !rest.includes("--local") && !rest.includes("--list") &&
-    rest.filter((arg) => !arg.startsWith("-")).length > 1
-  ) {
-    refuses(call, {
-      rule: "system",
-      label: "poetry config changes the account's configuration",
-    });
-  } else if (sub === "self") refuses(call, { ...INSTALL, verb: "poetry self" });
-  else if (/^(?:add|remove|update|lock|init|build|version)$/.test(sub)) {
-    writes({ ...call, name: `poetry ${sub}` }, place ?? ".");
-  }
-  if (sub === "new") applyTable(call);
-  return UNKNOWN_STREAM;
-};
-
 const gem: CallReader = (call) => {
   const read = readOptions(call.args, {
     takes: "-i --install-dir -n --bindir -v --version -s --source",
@@ -435,36 +179,6 @@ const bundle: CallReader = (call) => {
     if (place === undefined) {
       refuses(call, { ...INSTALL, verb: `bundle ${sub}` });
     } else writes({ ...call, name: `bundle ${sub}` }, place);
-  }
-  return UNKNOWN_STREAM;
-};
-
-const conda: CallReader = (call) => {
-  const read = readOptions(call.args, {
-    takes: "-n -p --name --prefix -c --channel -f --file --cwd",
-    stopsAtOperand: true,
-  });
-  const [sub = "", ...rest] = read.operands;
-  if (sub === "run") {
-    const inner = unwrap(call);
-    return inner === undefined ? UNKNOWN_STREAM : runs(call, inner.argv);
-  }
-  if (
-    /^(?:install|create|update|upgrade|remove|uninstall|clean|env)$/.test(sub)
-  ) {
-    if (sub === "env" && !/^(?:create|update|remove)$/.test(rest[0] ?? "")) {
-      return UNKNOWN_STREAM;
-    }
-    const place = optionValue(
-      readOptions(rest, {
-        takes: "-n -p --name --prefix -c --channel -f --file",
-      }),
-      "-p",
-      "--prefix",
-    );
-    if (place === undefined) {
-      refuses(call, { ...INSTALL, verb: `${call.name} ${sub}` });
-    } else writes({ ...call, name: `${call.name} ${sub}` }, place);
   }
   return UNKNOWN_STREAM;
 };
@@ -668,9 +382,3 @@ export const PACKAGES: Readonly<Record<string, CallReader>> = {
   playwright,
   puppeteer: playwright,
 };
-
-/** Deno's and Bun's installs, which their interpreters' reader does not know. */
-export const readDenoPackages: CallReader = deno;
-
-/** Bun is a Node package manager too. */
-export const readBunPackages: CallReader = nodePackages;

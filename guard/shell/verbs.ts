@@ -5,7 +5,8 @@
  */
 import { isKnown } from "../holes.ts";
 import { type Call, refuses, writes } from "./call.ts";
-import { COMMANDS, OUTPUT_OPTION, SYSTEM, type VerbSpec } from "./commands.ts";
+import { COMMANDS, OUTPUT_OPTION, SYSTEM } from "./commands.ts";
+import type { VerbSpec } from "./verb_spec.ts";
 import { hasOption, readOptions, writtenValues } from "./options.ts";
 
 /** Programs whose redirected-like output keeps the redirection's label. */

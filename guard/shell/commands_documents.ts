@@ -1,0 +1,135 @@
+/**
+ * Converters of documents, pictures and sound, and formatters of source text. Data only.
+ *
+ * @module
+ */
+import { ALL, READS, type VerbSpec } from "./verb_spec.ts";
+
+/** The rows by program. */
+export const DOCUMENT_COMMANDS: Readonly<Record<string, VerbSpec>> = {
+  // Documents, pictures, sound
+  pandoc: {
+    takes:
+      "-f -t -r -w -V -M -H -B -A -c --from --to --template --metadata --variable --filter --css",
+    writes: "-o --output --extract-media --log",
+  },
+  dot: { takes: "-T -K -G -N -E", writes: "-o" },
+  neato: { takes: "-T -K", writes: "-o" },
+  plantuml: { writes: "-o" },
+  mmdc: { takes: "-i -t -c", writes: "-o" },
+  ffmpeg: {
+    operands: "final",
+    takes:
+      "-i -f -c -vf -af -ss -t -to -r -s -b -codec -vcodec -acodec -map -loglevel -v -crf -preset -filter_complex -frames:v -c:v -c:a -b:v -b:a -pix_fmt -vframes -q:v -ar -ac",
+    singleDash: true,
+  },
+  convert: { operands: "last", singleDash: true },
+  magick: { operands: "last", singleDash: true },
+  mogrify: {
+    operands: "all",
+    takes: "-resize -format -quality -crop -rotate",
+    writes: "-path",
+    singleDash: true,
+  },
+  sox: { operands: "last", takes: "-r -b -c -e -t" },
+  inkscape: {
+    takes: "-w -h -d",
+    writes: "-o --export-filename --export-png --export-pdf",
+  },
+  wkhtmltopdf: { operands: "last" },
+  wkhtmltoimage: { operands: "last" },
+  pdftotext: {
+    operands: "second",
+    takes: "-f -l -r -x -y -W -H -enc",
+    singleDash: true,
+  },
+  pdftoppm: {
+    operands: "second",
+    takes: "-f -l -r -x -y -W -H -scale-to",
+    singleDash: true,
+  },
+  pdfunite: { operands: "last" },
+  qpdf: { operands: "last" },
+  gs: { takes: "-I", singleDash: true },
+  libreoffice: { takes: "--convert-to --infilter", writes: "--outdir" },
+  soffice: { takes: "--convert-to --infilter", writes: "--outdir" },
+  exiftool: { takes: "-if", writes: "-o", singleDash: true },
+  rsvg: READS,
+  "rsvg-convert": { takes: "-w -h -f -d -p", writes: "-o --output" },
+  scrot: { operands: "all", takes: "-d -q" },
+  screencapture: { operands: "all" },
+  // In-place formatters and fixers
+  prettier: {
+    operands: "all",
+    onlyWith: "-w --write",
+    takes: "--config --parser --ignore-path --plugin --tab-width --print-width",
+  },
+  eslint: {
+    operands: "all",
+    onlyWith: "--fix",
+    takes:
+      "-c -f --config --ext --format --rule --parser --ignore-path --max-warnings",
+    writes: "-o --output-file --cache-location",
+  },
+  stylelint: {
+    operands: "all",
+    onlyWith: "--fix",
+    takes: "--config",
+    writes: "-o --output-file",
+  },
+  biome: {
+    subs: {
+      format: { operands: "all", onlyWith: "--write" },
+      check: { operands: "all", onlyWith: "--write --apply" },
+      lint: { operands: "all", onlyWith: "--write" },
+    },
+  },
+  black: {
+    operands: "all",
+    unless: "--check --diff",
+    takes:
+      "-l -t -c --line-length --target-version --config --exclude --include",
+  },
+  isort: {
+    operands: "all",
+    unless: "--check --check-only -c --diff",
+    takes: "-l --profile --settings-path",
+  },
+  autopep8: { operands: "all", onlyWith: "-i --in-place" },
+  yapf: { operands: "all", onlyWith: "-i --in-place" },
+  ruff: {
+    subs: {
+      format: {
+        operands: "all",
+        unless: "--check --diff",
+        takes: "--config --line-length",
+      },
+      check: {
+        operands: "all",
+        onlyWith: "--fix --fix-only",
+        takes: "--config --select --ignore --output-format",
+        writes: "-o --output-file",
+      },
+    },
+  },
+  gofmt: { operands: "all", onlyWith: "-w", takes: "-r" },
+  goimports: { operands: "all", onlyWith: "-w", takes: "-local" },
+  rustfmt: {
+    operands: "all",
+    unless: "--check",
+    takes: "--edition --config --config-path",
+  },
+  "clang-format": {
+    operands: "all",
+    onlyWith: "-i",
+    takes: "--style --assume-filename",
+  },
+  shfmt: { operands: "all", onlyWith: "-w --write", takes: "-i -ln" },
+  yq: {
+    operands: "rest",
+    onlyWith: "-i --inplace",
+    takes: "-o -p --output-format --input-format",
+  },
+  dasel: { takes: "-f -r -w -v -t", writes: "-o" },
+  nbstripout: ALL,
+};

@@ -1,0 +1,46 @@
+/**
+ * The shape of one row of the table of programs, and rows that many programs share.
+ *
+ * @module
+ */
+import type { EffectMode } from "../effect.ts";
+import type { OptionGrammar } from "./options.ts";
+
+/** What one program writes. */
+export interface VerbSpec extends OptionGrammar {
+  /**
+   * Which operands it writes: all; the last of several; the last even when it is the only one;
+   * all but the first; only the first; only the second.
+   */
+  operands?: "all" | "last" | "final" | "rest" | "first" | "second";
+  /** How it touches them. */
+  mode?: EffectMode;
+  /** Operands are written only when one of these options is given. */
+  onlyWith?: string;
+  /** Nothing is written when one of these options is given. */
+  unless?: string;
+  /** It writes below the directory it runs in. */
+  here?: boolean;
+  /** Specs of its sub-commands; options of the spec itself stand before them. */
+  subs?: Readonly<Record<string, VerbSpec>>;
+}
+
+/** Every operand is written. */
+export const ALL: VerbSpec = { operands: "all" };
+/** The directory it runs in is written. */
+export const HERE: VerbSpec = { here: true };
+/** Nothing is written. */
+export const READS: VerbSpec = {};
+/** The usual options for another build directory. */
+export const BUILD_DIR = "-C --directory";
+
+/**
+ * The same row for several programs.
+ *
+ * @param names Their names, with blanks between them.
+ * @param spec The row.
+ * @returns the rows by name.
+ */
+export function each(names: string, spec: VerbSpec): Record<string, VerbSpec> {
+  return Object.fromEntries(names.split(" ").map((name) => [name, spec]));
+}
