@@ -15,6 +15,7 @@ import { chooseAgent, type ChosenAgent } from "./run/agents.ts";
 import { answerInPlace, approveAll } from "./run/asks.ts";
 import { guardDecider, guardMarker } from "./run/deciders.ts";
 import { SessionHooks } from "./run/hooks.ts";
+import { watchLaunchers } from "./run/launchers.ts";
 import { type ReadLine, terminalLines } from "./run/lines.ts";
 import {
   parseRunArguments,
@@ -50,6 +51,10 @@ export async function runCommand(
     io.out(RUN_HELP);
     return 0;
   }
+  const stopWatching = watchLaunchers(() => {
+    io.err("ending: the program that started this run is gone\n");
+    Deno.kill(Deno.pid, "SIGTERM");
+  });
   const places = await openPlaces(parsed);
   try {
     const key = `workspace:${places.workspace}`;
@@ -61,6 +66,7 @@ export async function runCommand(
       await releaseClaim(key, holder, claimOptions(places));
     }
   } finally {
+    stopWatching();
     await places.dispose();
   }
 }

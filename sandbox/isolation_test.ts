@@ -186,3 +186,23 @@ Deno.test("bubblewrapArgv() mounts outer directories first and the writable one 
     "--ro-bind-try /work/sub/deep",
   ]);
 });
+
+Deno.test("bubblewrapArgv() covers a home, and tells another where the home is a part of the system", () => {
+  const paths = {
+    read: [],
+    write: [],
+    net: false,
+    unixSockets: false,
+    cwd: "/work",
+  };
+  for (const home of ["/home/u", "/nonexistent", "/var/lib/u", "/tmp"]) {
+    const argv = bubblewrapArgv("bwrap", ["true"], { ...paths, home });
+    assertEquals(argv.includes("--setenv"), false, home);
+    assertEquals(argv[argv.lastIndexOf("--tmpfs") + 1], home);
+  }
+  for (const home of ["/", "/dev/null", "/usr", "/etc", "/proc/x", "/nix"]) {
+    const argv = bubblewrapArgv("bwrap", ["true"], { ...paths, home });
+    assertEquals(argv[argv.indexOf("--setenv") + 2], "/tmp", home);
+    assertEquals(argv[argv.lastIndexOf("--tmpfs") + 1], "/tmp", home);
+  }
+});

@@ -62,6 +62,8 @@ export interface FleetEntry {
   readonly silentMs: number | null;
   /** The worker's socket. */
   readonly socketPath: string;
+  /** Whether nothing is left to put in order: it runs, or its end was noted. */
+  readonly settled: boolean;
   /** What is wrong, in one line. */
   readonly problem?: string;
 }
@@ -190,6 +192,7 @@ async function look(
     pendingTurns: status?.pendingTurns ?? 0,
     silentMs: status?.silentMs ?? null,
     socketPath: files.socket,
+    settled: pid !== null || (answer === "absent" && hasEnded(known)),
     ...state instanceof Error ? { problem: state.message } : {},
   };
 }

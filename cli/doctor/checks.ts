@@ -196,7 +196,8 @@ async function checkWorkers({ home, fix }: Scene): Promise<Finding[]> {
     const { shortId, state, problem, cwd, pid } = worker;
     if (state === "exited") continue;
     const orphaned = state === "orphaned";
-    if (orphaned && fix) continue;
+    // Killed, and everything that it left was put in order since.
+    if (orphaned && (fix || worker.settled)) continue;
     findings.push({
       area,
       status: problem !== undefined || orphaned || state === "unresponsive"

@@ -1,4 +1,5 @@
 import { findExecutable } from "../executable.ts";
+import { isInside } from "../paths.ts";
 import {
   type IsolationPaths,
   NETWORK_FILES,
@@ -102,7 +103,7 @@ export function bubblewrapArgv(
     "/dev",
     "--tmpfs",
     "/tmp",
-    ...paths.home ? ["--tmpfs", paths.home] : [],
+    ...paths.home ? privateHome(paths.home) : [],
     ...policyMounts(paths),
     // Empty when the policy does not grant it: the program still starts where it should.
     "--dir",
@@ -112,6 +113,17 @@ export function bubblewrapArgv(
     "--",
     ...argv,
   ];
+}
+
+/**
+ * An empty home. One that is a part of the system, such as `/` or `/dev/null` of a
+ * service's account, cannot be covered; the program is told another then.
+ */
+function privateHome(home: string): string[] {
+  const covered = [...SYSTEM_DIRS, "/etc", "/proc", "/dev"].some((dir) =>
+    isInside(dir, home) || isInside(home, dir)
+  );
+  return covered ? ["--setenv", "HOME", "/tmp"] : ["--tmpfs", home];
 }
 
 let mounts: string[] | undefined;
