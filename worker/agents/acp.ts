@@ -18,6 +18,7 @@ import { AgentChild, agentEnvironment } from "../agent_child.ts";
 import { type Frame, isJsonObject, type JsonObject } from "../frame.ts";
 import { AcpFrames } from "./acp_frames.ts";
 import { confinement, findAcpProgram } from "./acp_program.ts";
+import { atMost, within } from "./_within.ts";
 import { AskDesk } from "./ask_desk.ts";
 import { Bridge } from "./bridge.ts";
 import type {
@@ -126,7 +127,9 @@ class AcpDriver implements AgentDriver {
       const running: Running = { child, rpc, bridge, desk };
       this.#running = running;
       this.#read(running);
-      return await this.#within(this.#open(running, start));
+      const limit = this.#options.readyMs ?? 60_000;
+      const late = `it had no session within ${limit} ms`;
+      return await within(this.#open(running, start), limit, late);
     } catch (error) {
       const end = await child?.close({ eofMs: 0, termMs: 2000 }) ?? NEVER;
       if (child === undefined) {
@@ -489,30 +492,9 @@ class AcpDriver implements AgentDriver {
   }
 
   async #settle(running: Running): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#idle = resolve;
-    const timer = setTimeout(resolve, SETTLE_MS);
+    const idle = new Promise<void>((resolve) => this.#idle = resolve);
     this.interrupt();
-    running.child.ended.then(() => resolve());
-    await promise;
-    clearTimeout(timer);
-  }
-
-  async #within<T>(work: Promise<T>): Promise<T> {
-    const limit = this.#options.readyMs ?? 60_000;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(new Error(`it had no session within ${limit} ms`)),
-        limit,
-      );
-    });
-    work.catch(() => {});
-    try {
-      return await Promise.race([work, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    await atMost(Promise.race([idle, running.child.ended]), SETTLE_MS);
   }
 }
 

@@ -7,16 +7,10 @@
 import { AgentChild, agentEnvironment } from "../agent_child.ts";
 import { type Frame, isJsonObject, type JsonObject } from "../frame.ts";
 import { findCodex } from "./codex_program.ts";
-import { isOlder } from "./_programs.ts";
+import { atMost, within } from "./_within.ts";
 import { AskDesk } from "./ask_desk.ts";
 import { Bridge } from "./bridge.ts";
-import {
-  codexConfig,
-  hookHash,
-  hookStanding,
-  serverNames,
-  shellLine,
-} from "./codex_config.ts";
+import { greetCodex, openThread } from "./codex_start.ts";
 import { CodexFrames, type KnownCall } from "./codex_frames.ts";
 import type {
   AgentDriver,
@@ -32,7 +26,7 @@ import type {
 import { FrameQueue } from "./frame_queue.ts";
 import { JsonRpc, RpcError, type RpcId } from "./json_rpc.ts";
 import { watchLeftovers } from "./leftovers.ts";
-import { hookEntry, markerLog, toolEntry } from "./relays.ts";
+import { hookEntry } from "./relays.ts";
 import { AgentStartError } from "./start_error.ts";
 import { ToolServer } from "./tool_server.ts";
 
@@ -64,9 +58,6 @@ export interface CodexOptions {
    */
   readonly readyMs?: number;
 }
-
-/** The oldest version whose gate was proven. */
-export const CODEX_OLDEST = "0.171.0";
 
 /** Directories that Codex makes for its sandbox and leaves behind when it is ended in a command. */
 const LEFTOVERS = [".git", ".agents", ".aws", ".codex"];
@@ -157,7 +148,9 @@ class CodexDriver implements AgentDriver {
       const running: Running = { child, rpc, bridge, desk, threadId: "" };
       this.#running = running;
       this.#read(running, clean);
-      return await this.#within(this.#open(running, start));
+      const limit = this.#options.readyMs ?? 30_000;
+      const late = `it was not ready within ${limit} ms`;
+      return await within(this.#open(running, start), limit, late);
     } catch (error) {
       const end = await child.close({ eofMs: 0, termMs: 2000 });
       await bridge?.close();
@@ -305,101 +298,20 @@ class CodexDriver implements AgentDriver {
 
   async #open(running: Running, start: AgentStart): Promise<AgentStarted> {
     const { rpc, bridge } = running;
-    const hello = await rpc.request("initialize", {
-      clientInfo: { name: "bulkhead", title: "Bulkhead", version: "1" },
+    const version = await greetCodex(rpc);
+    const opened = await openThread(rpc, start, {
+      socket: bridge.path,
+      approvals: this.#options.approvals ?? "on-request",
+      marker: this.#options.marker,
+      // Its first notices come before its hook is proven.
+      named: (threadId) => running.threadId = this.#frames.root = threadId,
     });
-    const version = /\/(\d+\.\d+\.\d+)/.exec(String(hello.userAgent))?.[1] ??
-      "";
-    if (isOlder(version, CODEX_OLDEST)) {
-      throw new Error(
-        `version ${version} is too old, ${CODEX_OLDEST} is needed: update it with "npm install -g @openai/codex"`,
-      );
-    }
-    rpc.notify("initialized");
-    const [config, account] = await Promise.all([
-      rpc.request("config/read", { cwd: start.cwd }),
-      rpc.request("account/read", {}),
-    ]);
-    if (account.account == null && account.requiresOpenaiAuth === true) {
-      throw new Error('nobody is logged in: run "codex login"');
-    }
-    const { marker } = this.#options;
-    const hook = hookEntry(
-      bridge.path,
-      marker === undefined
-        ? undefined
-        : { path: marker, log: await markerLog(marker) },
-    ).argv;
-    const line = shellLine(hook);
-    let trustedHash = await hookHash(line);
-    for (let attempt = 0;; attempt++) {
-      const opened = await this.#thread(running, start, {
-        trustedHash,
-        hook,
-        disable: serverNames(config),
-      });
-      const standing = hookStanding(
-        await rpc.request("hooks/list", { threadId: running.threadId }),
-        line,
-      );
-      if (standing.trusted) {
-        this.#greet(opened, start, version);
-        const detail = `Codex ${version} lists the PreToolUse hook as trusted`;
-        return {
-          sessionId: running.threadId,
-          gate: { kind: "hook", verified: true, detail },
-        };
-      }
-      const { currentHash } = standing;
-      if (
-        currentHash === undefined || currentHash === trustedHash || attempt > 0
-      ) {
-        throw new Error(
-          `its hook would not run, so no turn is started: ${standing.detail}`,
-        );
-      }
-      trustedHash = currentHash;
-    }
-  }
-
-  async #thread(
-    running: Running,
-    start: AgentStart,
-    made: {
-      trustedHash: string;
-      hook: readonly string[];
-      disable: readonly string[];
-    },
-  ): Promise<JsonObject> {
-    const tools = start.tools === undefined
-      ? undefined
-      : toolEntry(running.bridge.path);
-    const params = {
-      cwd: start.cwd,
-      approvalPolicy: this.#options.approvals ?? "on-request",
-      // Otherwise a model may be the one who answers.
-      approvalsReviewer: "user",
-      sandbox: "workspace-write",
-      ...(start.model === undefined ? {} : { model: start.model }),
-      config: codexConfig({
-        cwd: start.cwd,
-        hook: { argv: made.hook, env: {} },
-        trustedHash: made.trustedHash,
-        disable: made.disable,
-        ...(tools === undefined ? {} : { tools }),
-      }),
+    this.#greet(opened, start, version);
+    const detail = `Codex ${version} lists the PreToolUse hook as trusted`;
+    return {
+      sessionId: running.threadId,
+      gate: { kind: "hook", verified: true, detail },
     };
-    const answer = start.resume === undefined
-      ? await running.rpc.request("thread/start", params)
-      : await running.rpc.request("thread/resume", {
-        ...params,
-        threadId: start.resume,
-        excludeTurns: true,
-      });
-    const thread = isJsonObject(answer.thread) ? answer.thread : {};
-    if (typeof thread.id !== "string") throw new Error("it named no thread");
-    running.threadId = this.#frames.root = thread.id;
-    return answer;
   }
 
   #greet(opened: JsonObject, start: AgentStart, version: string): void {
@@ -548,29 +460,9 @@ class CodexDriver implements AgentDriver {
   }
 
   async #settle(running: Running): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#idle = resolve;
-    const timer = setTimeout(resolve, SETTLE_MS);
+    const idle = new Promise<void>((resolve) => this.#idle = resolve);
     this.interrupt().catch(() => {});
-    running.child.ended.then(() => resolve());
-    await promise;
-    clearTimeout(timer);
-  }
-
-  async #within<T>(work: Promise<T>): Promise<T> {
-    const limit = this.#options.readyMs ?? 30_000;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(new Error(`it was not ready within ${limit} ms`)),
-        limit,
-      );
-    });
-    try {
-      return await Promise.race([work, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    await atMost(Promise.race([idle, running.child.ended]), SETTLE_MS);
   }
 }
 

@@ -4,8 +4,7 @@
  * @module
  */
 
-import { joinPath, writeFileAtomic } from "@bulkhead/sandbox";
-import { AgentChild, agentEnvironment } from "../agent_child.ts";
+import { AgentChild, type AgentLine } from "../agent_child.ts";
 import { type Frame, isJsonObject, type JsonObject } from "../frame.ts";
 import { AskDesk } from "./ask_desk.ts";
 import { Bridge } from "./bridge.ts";
@@ -22,13 +21,17 @@ import type {
   ToolCall,
 } from "./driver.ts";
 import { FrameQueue } from "./frame_queue.ts";
-import { OpencodeApi, OpencodeApiError } from "./opencode_api.ts";
+import { OpencodeApi } from "./opencode_api.ts";
 import { keepConfig } from "./opencode_config.ts";
 import { OpencodeFrames } from "./opencode_frames.ts";
-import { opencodePlugin } from "./opencode_plugin.ts";
+import {
+  openCodeEnvironment,
+  sessionOf,
+  versionOf,
+  whereItListens,
+} from "./opencode_start.ts";
 import { findOpencode } from "./opencode_program.ts";
-import { isOlder } from "./_programs.ts";
-import { guardHook, markerLog, toolEntry } from "./relays.ts";
+import { atMost, within } from "./_within.ts";
 import { AgentStartError } from "./start_error.ts";
 import { ToolServer } from "./tool_server.ts";
 
@@ -61,21 +64,9 @@ export interface OpenCodeOptions {
   readonly sessionMs?: number;
 }
 
-/** The oldest version whose gate was proven. */
-export const OPENCODE_OLDEST = "1.18.0";
-
-/** What must be asked; every key is spelt out, because `*` alone loses against a project's own keys. */
-const PERMISSIONS: JsonObject = {
-  "*": "ask",
-  bash: "ask",
-  edit: "ask",
-  read: "allow",
-  task: "ask",
-  "external_directory": "ask",
-  webfetch: "ask",
-};
-
 const HELLO_MS = 10_000;
+const NO_HELLO =
+  "its plugin did not call home, so no turn is started: is OPENCODE_PURE set?";
 const SETTLE_MS = 1500;
 
 /** Everything that exists once OpenCode runs. */
@@ -83,11 +74,7 @@ interface Running {
   readonly child: AgentChild;
   readonly bridge: Bridge;
   readonly desk: AskDesk;
-  readonly lines: AsyncGenerator<
-    readonly { readonly text: string }[],
-    void,
-    undefined
-  >;
+  readonly lines: AsyncGenerator<readonly AgentLine[], void, undefined>;
   api?: OpencodeApi;
 }
 
@@ -151,7 +138,13 @@ class OpenCodeDriver implements AgentDriver {
     let child: AgentChild;
     let restore = (): Promise<void> => Promise.resolve();
     try {
-      const env = await this.#environment(start, bridge, password);
+      const env = await openCodeEnvironment({
+        bridge,
+        password,
+        marker: this.#options.marker,
+        tools: start.tools !== undefined,
+        env: { ...this.#options.env, ...start.env },
+      });
       restore = await keepConfig(env);
       child = await AgentChild.start([
         ...command,
@@ -305,74 +298,24 @@ class OpenCodeDriver implements AgentDriver {
     );
   }
 
-  /** The environment of the server: our plugin and tools come with it, nothing is written into the workspace. */
-  async #environment(
-    start: AgentStart,
-    bridge: Bridge,
-    password: string,
-  ): Promise<Record<string, string>> {
-    const { marker } = this.#options;
-    const fallback = marker === undefined
-      ? undefined
-      : guardHook("opencode", { path: marker, log: await markerLog(marker) });
-    const plugin = joinPath(bridge.dir, "gate.js");
-    await writeFileAtomic(
-      plugin,
-      opencodePlugin({
-        socket: bridge.path,
-        ...(fallback === undefined ? {} : { fallback: fallback.argv }),
-      }),
-    );
-    const relay = toolEntry(bridge.path);
-    const env = agentEnvironment({
-      ...relay.env,
-      ...this.#options.env,
-      ...start.env,
-    });
-    const own: JsonObject = {
-      plugin: [`file://${plugin}`],
-      permission: PERMISSIONS,
-      autoupdate: false,
-      share: "disabled",
-      ...(start.tools === undefined ? {} : {
-        mcp: {
-          bulkhead: {
-            type: "local",
-            command: relay.argv,
-            environment: relay.env,
-            enabled: true,
-          },
-        },
-      }),
-    };
-    // It would leave our plugin out.
-    delete env.OPENCODE_PURE;
-    return {
-      ...env,
-      OPENCODE_CONFIG_CONTENT: JSON.stringify(
-        merged(env.OPENCODE_CONFIG_CONTENT, own),
-      ),
-      OPENCODE_DISABLE_PROJECT_CONFIG: "1",
-      OPENCODE_DISABLE_AUTOUPDATE: "1",
-      OPENCODE_SERVER_PASSWORD: password,
-      OPENCODE_SERVER_USERNAME: "opencode",
-    };
-  }
-
   async #open(
     running: Running,
     start: AgentStart,
     password: string,
   ): Promise<AgentStarted> {
-    const origin = await this.#listening(running);
+    const listenMs = this.#options.readyMs ?? 30_000;
+    const origin = await whereItListens(running.lines, listenMs);
     const api = running.api = new OpencodeApi(origin, password);
     // At the same time: each of the two is a round trip to a server that has just woken up.
     const [version, session] = await Promise.all([
-      this.#version(api),
-      this.#session(api, start),
+      versionOf(api),
+      sessionOf(api, start.resume, this.#options.sessionMs ?? 120_000),
     ]);
     this.#frames.root = session;
-    const [events] = await Promise.all([api.events(), this.#hello(running)]);
+    const [events] = await Promise.all([
+      api.events(),
+      within(running.bridge.hello, HELLO_MS, NO_HELLO),
+    ]);
     this.#read(running, events);
     this.#queue.push({
       kind: "system",
@@ -390,102 +333,6 @@ class OpenCodeDriver implements AgentDriver {
         detail: `OpenCode ${version} has loaded the plugin and it called home`,
       },
     };
-  }
-
-  async #version(api: OpencodeApi): Promise<string> {
-    const health = await api.call("GET", "/global/health");
-    const version = typeof health.version === "string" ? health.version : "";
-    if (!isOlder(version, OPENCODE_OLDEST)) return version;
-    throw new Error(
-      `version ${version} is too old, ${OPENCODE_OLDEST} is needed: update it with "npm install -g opencode-ai"`,
-    );
-  }
-
-  /** Waits for the line that says where the server listens; a request before it would never be answered. */
-  async #listening(running: Running): Promise<string> {
-    const limit = this.#options.readyMs ?? 30_000;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () =>
-          reject(
-            new Error(`it did not say that it listens within ${limit} ms`),
-          ),
-        limit,
-      );
-    });
-    const found = async (): Promise<string> => {
-      for (;;) {
-        const { value, done } = await running.lines.next();
-        if (done === true) throw new Error("it ended before it listened");
-        for (const line of value) {
-          const origin = /listening on (http:\/\/\S+)/.exec(line.text)?.[1];
-          if (origin !== undefined) return origin;
-        }
-      }
-    };
-    const searching = found();
-    try {
-      return await Promise.race([searching, late]);
-    } finally {
-      clearTimeout(timer);
-      // Whatever it prints from now on is read and dropped.
-      searching.then(async () => {
-        while (!(await running.lines.next()).done);
-      }).catch(() => {});
-    }
-  }
-
-  async #session(api: OpencodeApi, start: AgentStart): Promise<string> {
-    const limit = this.#options.sessionMs ?? 120_000;
-    if (start.resume !== undefined) {
-      try {
-        await api.call(
-          "GET",
-          `/session/${encodeURIComponent(start.resume)}`,
-          undefined,
-          limit,
-        );
-        return start.resume;
-      } catch (error) {
-        if (!(error instanceof OpencodeApiError) || error.status === 500) {
-          throw error;
-        }
-        throw new Error(
-          `there is no session "${start.resume}" to go on with: start without resume`,
-        );
-      }
-    }
-    try {
-      const made = await api.call("POST", "/session", {}, limit);
-      if (typeof made.id === "string") return made.id;
-    } catch (error) {
-      if (error instanceof OpencodeApiError) throw error;
-      throw new Error(
-        `it made no session within ${limit} ms: at its first start it fetches packages with npm, check the network`,
-      );
-    }
-    throw new Error("it named no session");
-  }
-
-  async #hello(running: Running): Promise<void> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () =>
-          reject(
-            new Error(
-              "its plugin did not call home, so no turn is started: is OPENCODE_PURE set?",
-            ),
-          ),
-        HELLO_MS,
-      );
-    });
-    try {
-      await Promise.race([running.bridge.hello, late]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   #read(
@@ -594,9 +441,6 @@ class OpenCodeDriver implements AgentDriver {
   }
 
   async #settle(running: Running, api: OpencodeApi): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, SETTLE_MS);
-    running.child.ended.then(() => resolve());
     const stop = async (): Promise<void> => {
       for (const child of this.#frames.busy ? this.#frames.children() : []) {
         await api.call("POST", `/session/${child}/abort`, undefined, SETTLE_MS);
@@ -608,9 +452,7 @@ class OpenCodeDriver implements AgentDriver {
       }
       await api.call("POST", "/global/dispose", undefined, SETTLE_MS);
     };
-    stop().catch(() => {}).then(() => resolve());
-    await promise;
-    clearTimeout(timer);
+    await atMost(Promise.race([stop(), running.child.ended]), SETTLE_MS);
   }
 }
 
@@ -620,26 +462,6 @@ const NEVER: AgentEnd = {
   stderrTail: "",
   by: "itself",
 };
-
-/** The config that the user gives by environment, under ours. */
-function merged(theirs: string | undefined, ours: JsonObject): JsonObject {
-  if (theirs === undefined) return ours;
-  let given: unknown;
-  try {
-    given = JSON.parse(theirs);
-  } catch {
-    return ours;
-  }
-  if (!isJsonObject(given)) return ours;
-  const plugins = Array.isArray(given.plugin) ? given.plugin : [];
-  const servers = isJsonObject(given.mcp) ? given.mcp : {};
-  return {
-    ...given,
-    ...ours,
-    plugin: [...plugins, ...(Array.isArray(ours.plugin) ? ours.plugin : [])],
-    ...(isJsonObject(ours.mcp) ? { mcp: { ...servers, ...ours.mcp } } : {}),
-  };
-}
 
 /**
  * A driver for one OpenCode process.
