@@ -12,7 +12,7 @@ import {
   resolveTarget,
 } from "@bulkhead/sandbox/paths";
 import type { EffectMode, EffectVerdict } from "./effect.ts";
-import { ANY } from "./holes.ts";
+import { ANY, SEG } from "./holes.ts";
 
 /** Where one path leads and on which side of the line that is. */
 export interface Judgement {
@@ -191,7 +191,8 @@ export class Boundary {
     const resolved = this.#fold(target);
     const plain = this.#fold(normalizePath(joinPath(cwd, path)));
     const touches = (place: string, own: string) =>
-      isInside(place, own) || (mode === "tree" && isInside(own, place));
+      isInside(place, own) || (mode === "tree" && isInside(own, place)) ||
+      (place.includes(SEG) && matches(place, own, mode));
     for (const own of this.#protectedPaths) {
       const folded = this.#fold(normalizePath(own));
       if (touches(resolved, folded) || touches(plain, folded)) return true;
@@ -240,6 +241,30 @@ export class Boundary {
     const names = this.#names;
     return target.split("/").some((name) => names.has(name));
   }
+}
+
+/** Whether a path with glob parts may be the guard's file, or in a tree one of its parents. */
+function matches(place: string, own: string, mode: EffectMode): boolean {
+  const names = place.split("/");
+  const ownNames = own.split("/");
+  if (
+    mode === "tree"
+      ? names.length > ownNames.length
+      : names.length !== ownNames.length
+  ) {
+    return false;
+  }
+  return names.every((name, i) => {
+    const other = ownNames[i] ?? "";
+    if (!name.includes(SEG)) return name === other;
+    // A glob does not match a leading dot.
+    if (name.startsWith(SEG) && other.startsWith(".")) return false;
+    const parts = name.split(SEG);
+    const head = parts[0] ?? "";
+    const tail = parts.at(-1) ?? "";
+    return other.length >= head.length + tail.length &&
+      other.startsWith(head) && other.endsWith(tail);
+  });
 }
 
 /** `/dev/null` and its like, by name or by where a link leads; `/dev/../etc/x` is none. */

@@ -105,6 +105,7 @@ export {
 } from "./scan.ts";
 export { SelfCheckError } from "./self_check.ts";
 export { readShell } from "./shell/effects.ts";
+export { UNKNOWN_CASES, type UnknownCase } from "./shell/unknowns.ts";
 export {
   escapeDoubleQuoted,
   runtimeWarning,

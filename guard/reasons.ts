@@ -65,6 +65,14 @@ export function denyHint(effect: Effect, roots: readonly string[]): string {
   if (effect.rule === "unreadable") {
     return `. The ${rule} applies when a command cannot be read in full and holds a sign of a write. Split it into smaller, complete commands.`;
   }
+  if (effect.rule === "patch-unreadable") {
+    return `. The ${rule} applies when no file is named. Name each one in a header line such as "*** Update File: path".`;
+  }
+  if (effect.verdict === "refused") {
+    return `. The ${rule} matched "${effect.verb}", which changes something outside ${
+      root ?? "the sandbox"
+    } wherever it runs. Do without it, or ask.`;
+  }
   const found = effect.target !== undefined
     ? `"${effect.verb}" would write ${showValue(effect.target)}`
     : `"${effect.verb}" would write ${

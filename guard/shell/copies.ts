@@ -173,16 +173,12 @@ const transfer = (takes: string): CallReader => (call) => {
 };
 
 /** `aws s3 cp a b`, `gsutil cp a b`, `kubectl cp pod:/a b`. */
-const cloudCopy: CallReader = (call) => {
-  const at = call.args.findIndex((arg) =>
-    /^(?:cp|mv|sync|copy|rsync|copyto|moveto|move|get|download|mirror)$/.test(
-      arg,
-    )
-  );
+const cloudCopy = (verbs: RegExp): CallReader => (call) => {
+  const at = call.args.findIndex((arg) => verbs.test(arg));
   if (at === -1) return UNKNOWN_STREAM;
   const read = readOptions(call.args.slice(at + 1), {
     takes:
-      "-c -n --exclude --include --profile --region --endpoint-url --container --namespace --acl --storage-class",
+      "-c -n --kubeconfig --context --exclude --include --profile --region --endpoint-url --container --namespace --acl --storage-class",
   });
   const destination = read.operands.at(-1);
   if (
@@ -204,12 +200,11 @@ export const COPIES: Readonly<Record<string, CallReader>> = {
   install,
   rsync,
   scp: transfer("-P -i -F -o -c -l -J -S -D"),
-  aws: cloudCopy,
-  gsutil: cloudCopy,
-  gcloud: cloudCopy,
-  kubectl: cloudCopy,
-  rclone: cloudCopy,
-  mc: cloudCopy,
-  az: cloudCopy,
+  aws: cloudCopy(/^(?:cp|mv|sync)$/),
+  gsutil: cloudCopy(/^(?:cp|mv|rsync)$/),
+  gcloud: cloudCopy(/^(?:cp|mv|rsync|scp)$/),
+  kubectl: cloudCopy(/^(?:cp)$/),
+  rclone: cloudCopy(/^(?:copy|sync|move|copyto|moveto|bisync)$/),
+  mc: cloudCopy(/^(?:cp|mv|mirror|get)$/),
   sftp: () => UNKNOWN_STREAM,
 };
