@@ -526,6 +526,14 @@ real("two turns at once have an outcome each", {
   assertEquals(worker.session.turns.pending, 0);
 });
 
+real("line separators in a turn do not end its line", {
+  steps: [{ text: "read" }],
+}, async (world) => {
+  await using worker = await start(world);
+  const outcome = await worker.ask("a\u2028b\u2029c\u0085d");
+  assertEquals([outcome.outcome, outcome.text], ["completed", "read"]);
+});
+
 real(
   "a picture goes along with a turn",
   { steps: [{ text: "a dot" }] },

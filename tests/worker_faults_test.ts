@@ -158,6 +158,54 @@ Deno.test("worker: what a tool call may hold cannot take it down", async () => {
   assertEquals(frames.length, 4);
 });
 
+Deno.test("worker: a question with arguments beyond measure is still shown and answered", async () => {
+  await using world = await WorkerWorld.make();
+  const deep = "[".repeat(150_000) + "]".repeat(150_000);
+  const long = JSON.stringify({ content: "x".repeat(20_000_000) });
+  const file = `${world.root}/asks.jsonl`;
+  const ask = (id: string, input: string) =>
+    `{"type":"control_request","request_id":"${id}","request":{"subtype":"can_use_tool","tool_name":"Write","input":${input}}}`;
+  await Deno.writeTextFile(
+    file,
+    `${ask("deep", deep)}\n${ask("long", long)}\n`,
+  );
+  await using worker = await world.script(
+    `read go; cat '${file}'; cat >/dev/null`,
+    { asks: "wait", deciders: [] },
+  );
+  using client = await connect(worker.socketPath);
+  const seen = (async () => {
+    for await (const event of client.watch()) {
+      if (event.type === "asks" && event.asks.length === 2) return event.asks;
+    }
+    return [];
+  })();
+  await client.writeTurn("a\u2028b\u2029c");
+  assertEquals((await seen).map((open) => open.id), ["deep", "long"]);
+  const listed = await client.asks();
+  assertEquals(listed.map((open) => open.id), ["deep", "long"]);
+  assert(JSON.stringify(listed).length < 1_000_000);
+  assertEquals(await client.answerAsk("deep", { decision: "deny" }), true);
+  assertEquals(await client.answerAsk("long", { decision: "allow" }), true);
+});
+
+Deno.test("worker: a turn is one line for every reader of lines", async () => {
+  await using world = await WorkerWorld.make();
+  const file = `${world.root}/line`;
+  await using worker = await world.script(
+    `read -r line; printf '%s' "$line" > '${file}'; ${INIT}; cat >/dev/null`,
+  );
+  using client = await SeedClient.connect(worker.socketPath);
+  await client.call("stream.write_turn", { text: "a\u2028b\u2029c\nd\u0085" });
+  await client.framesUntil("system");
+  const line = await Deno.readTextFile(file);
+  assert(!/[\u2028\u2029\n]/.test(line));
+  assertEquals(
+    JSON.parse(line).message.content[0].text,
+    "a\u2028b\u2029c\nd\u0085",
+  );
+});
+
 Deno.test("worker: a file or a dead socket in its place gives way", async () => {
   await using world = await WorkerWorld.make();
   await Deno.mkdir(`${world.home.root}/w1`, { recursive: true });

@@ -296,7 +296,12 @@ export class AgentChild {
         "Cannot write to the agent: its standard input is closed",
       );
     }
-    return new TextEncoder().encode(line + "\n");
+    // Agents that read lines with Node's or Bun's readline would end one at these two. In JSON they stand in strings only.
+    const safe = line.replaceAll("\u2028", "\\u2028").replaceAll(
+      "\u2029",
+      "\\u2029",
+    );
+    return new TextEncoder().encode(safe + "\n");
   }
 
   #pump(added: number): void {

@@ -143,22 +143,40 @@ function frameJson(entry: LogEntry, raw: boolean): string {
 }
 
 function cutFrame(frame: Frame): Frame {
+  const cut = boundedJson(frame, MAX_BODY - MARGIN);
+  if (cut === undefined) return stubOf(frame, 0);
+  const value: Frame = JSON.parse(cut);
+  return value;
+}
+
+/**
+ * A value as JSON that is no longer than a bound; long strings in it are cut when it would be.
+ *
+ * @param value The value
+ * @param maxBytes The bound
+ * @returns The JSON, or `undefined` when it does not fit, or is nested deeper than JSON goes
+ */
+export function boundedJson(
+  value: unknown,
+  maxBytes: number,
+): string | undefined {
   try {
-    const cut = JSON.stringify(
-      frame,
-      (_key, value: unknown) =>
-        typeof value === "string" && value.length > STRING_CAP
-          ? value.slice(0, STRING_CAP)
-          : value,
-    );
-    if (byteLength(cut) <= MAX_BODY - MARGIN) {
-      const value: Frame = JSON.parse(cut);
-      return value;
+    const whole = JSON.stringify(value);
+    if (whole.length * 3 <= maxBytes || byteLength(whole) <= maxBytes) {
+      return whole;
     }
+    const cap = Math.min(STRING_CAP, Math.floor(maxBytes / 16));
+    const cut = JSON.stringify(
+      value,
+      (_key, part: unknown) =>
+        typeof part === "string" && part.length > cap
+          ? part.slice(0, cap)
+          : part,
+    );
+    return byteLength(cut) <= maxBytes ? cut : undefined;
   } catch {
-    // Falls through to the stub.
+    return undefined;
   }
-  return stubOf(frame, 0);
 }
 
 /** A frame that cannot be sent is told by its kind and id. */

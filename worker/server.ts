@@ -21,7 +21,7 @@ import {
 } from "./rpc.ts";
 import type { Session, SessionChange } from "./session.ts";
 import type { OwnedSocket } from "./socket.ts";
-import { FrameWire } from "./frame_wire.ts";
+import { boundedJson, FrameWire } from "./frame_wire.ts";
 
 /** What the server needs besides the session. */
 export interface ServerPort {
@@ -46,6 +46,9 @@ const PUSH_BYTES = 1_048_576;
 /** A follower that is so many frames behind is waited for, but no longer than this for each read of the agent. */
 const LAG_FRAMES = 1024;
 const PACE_MS = 5;
+
+/** How much of one question's arguments goes to clients. */
+const ASK_BYTES = 1_048_576;
 
 /** How long a subscriber gets to take its last frames when the worker ends. */
 const FAREWELL_MS = 1000;
@@ -183,7 +186,7 @@ export class WorkerServer {
         return client.unsubscribe();
       case "stream.asks":
         if (params.answers === true) client.answers();
-        return JSON.stringify({ asks: session.asks });
+        return `{"asks":${asksJson(session)}}`;
       case "stream.answer_ask":
         return this.#answerAsk(params);
       case "stream.interrupt":
@@ -458,8 +461,10 @@ class Client {
   /** Pushes what the client has not seen. It reads at its own speed: what it misses is a gap, and it holds up nobody. */
   #pump(): void {
     this.#pumping ??= this.#pumpAll().catch(() => {
+      // A follower that cannot be written to is hung up on, so that it knows.
       this.#cursor = undefined;
       this.#pumping = undefined;
+      this.close();
     });
   }
 
@@ -484,9 +489,7 @@ class Client {
         );
       } else if (this.#asksDue) {
         this.#asksDue = false;
-        await this.send(
-          `{"event":"asks","asks":${JSON.stringify(this.#session.asks)}}`,
-        );
+        await this.send(`{"event":"asks","asks":${asksJson(this.#session)}}`);
       } else {
         // Cleared at once: whatever changes from here on starts a new round.
         this.#slow = false;
@@ -588,6 +591,16 @@ function turnJson(session: Session, turn: string): JsonObject {
     cost_usd: outcome.costUsd,
     duration_ms: outcome.durationMs,
   };
+}
+
+/** The open questions, however large or deep the arguments of one are: a person gets to see the beginning of them. */
+function asksJson(session: Session): string {
+  return `[${
+    session.asks.map((ask) =>
+      boundedJson(ask, ASK_BYTES) ??
+        boundedJson({ ...ask, input: null }, Infinity)
+    ).join(",")
+  }]`;
 }
 
 /** What watchers get when the state changes. */
