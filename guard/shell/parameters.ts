@@ -57,6 +57,8 @@ export function readVariable(
       return state.cwd;
     case "OLDPWD":
       return state.oldCwd;
+    case "BASH_SOURCE":
+      return state.name;
     case "IFS":
       return [" \t\n"];
   }
@@ -125,7 +127,9 @@ function element(
   }
   const list: Variable | undefined = state.get(part.parameter);
   if (list === undefined) {
-    return part.parameter === "COPROC" ? [SEG] : undefined;
+    return part.parameter === "COPROC"
+      ? [SEG]
+      : readVariable(part.parameter, state, context);
   }
   const index = Number(part.index.value);
   if (Number.isInteger(index)) { // One element may stand for a list that is not known word by word.
