@@ -38,7 +38,11 @@ const cd: CallReader = (call) => {
     arg !== "--" && !/^-[LPe@]+$/.test(arg)
   );
   const home = readVariable("HOME", call.state, call.context)?.[0] ?? ANY;
-  changeDirectory(call.state, operands[0] ?? home);
+  const target = operands[0] ?? home;
+  const searched = (call.state.get("CDPATH")?.[0]?.[0] ?? "") !== "" &&
+    !/^(?:[./-]|$)/.test(target);
+  changeDirectory(call.state, target);
+  if (searched) call.state.cwd = [ANY];
   return EMPTY_STREAM;
 };
 
