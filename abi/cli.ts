@@ -11,6 +11,7 @@
  */
 
 import {
+  closest,
   type CommandIo,
   describeFailure,
   printFailure,
@@ -93,11 +94,12 @@ export async function abiCommand(
     }
     const verb = VERBS.get(word);
     if (verb === undefined) {
+      const near = closest(word, [...VERBS.keys()]);
       throw new UsageError(
         `Cannot run "abi ${word}": it is none of ${
           [...VERBS.keys()].join(", ")
-        }`,
-        "bulkhead abi help",
+        }${near === undefined ? "" : `; did you mean "${near}"?`}`,
+        near === undefined ? "bulkhead abi help" : `bulkhead abi ${near}`,
       );
     }
     return await verb(rest, io);

@@ -1,52 +1,38 @@
 import {
   type CommandIo,
   parseFlags,
+  printResult,
   UsageError,
 } from "@bulkhead/sandbox/command";
 import { VERBS } from "./help.ts";
+import { RUN_HELP } from "./run/options.ts";
 
 /** The second words of each verb. */
-const SUBCOMMANDS: Record<string, readonly string[]> = {
-  plugins: [
-    "list",
-    "check",
-    "trust",
-    "untrust",
-    "call",
-    "fire",
-    "install",
-    "update",
-    "remove",
-    "serve",
-    "new",
-    "doctor",
-  ],
-  guard: [
-    "install",
-    "status",
-    "verify",
-    "explain",
-    "log",
-    "scan",
-    "teardown",
-    "decide",
-  ],
-  worker: [
-    "list",
-    "start",
-    "ask",
-    "watch",
-    "answer",
-    "interrupt",
-    "status",
-    "stop",
-    "reap",
-    "ui",
-  ],
-  abi: ["inspect", "call", "verify", "header", "new"],
-  sandbox: ["run", "probe"],
-  completions: ["bash", "zsh", "fish"],
+export const SUBCOMMANDS: Readonly<Record<string, string>> = {
+  plugins:
+    "list check trust untrust call fire install update remove serve new doctor",
+  guard: "install status verify explain decide log scan teardown",
+  worker: "list start ask watch answer interrupt status stop reap ui",
+  fleet: "list watch ask answer interrupt stop queue host sweep perms doctor",
+  abi: "inspect tools call command emit verify header new",
+  sandbox: "run probe",
+  completions: "bash zsh fish",
 };
+
+/** What can follow a flag. */
+export const VALUES: Readonly<Record<string, string>> = {
+  "--agent": "claude codex opencode scripted",
+  "--example": "greeting",
+  "--harness": "claude-code codex opencode gemini cline cursor copilot pi",
+  "--isolation": "required preferred off",
+  "--lang": "c rust",
+  "--language": "python shell deno",
+};
+
+/** The flags of a verb without second words, as its help names them. */
+function flagsOf(help: string): string {
+  return [...new Set(help.match(/--[a-z][a-z-]+/g))].join(" ");
+}
 
 /**
  * `bulkhead completions SHELL`: prints a completion script.
@@ -60,7 +46,7 @@ export function completionsCommand(
   io: CommandIo,
 ): Promise<number> {
   const flags = parseFlags(args, {
-    boolean: ["help"],
+    boolean: ["help", "json"],
     alias: { h: "help" },
   });
   const [shell] = flags.operands;
@@ -70,40 +56,61 @@ export function completionsCommand(
     );
     return Promise.resolve(0);
   }
+  const script = scriptOf(shell);
+  if (flags.on("json")) printResult(io, { shell, script });
+  else io.out(script);
+  return Promise.resolve(0);
+}
+
+function scriptOf(shell: string | undefined): string {
   switch (shell) {
     case "bash":
-      io.out(bash());
-      break;
+      return bash();
     case "zsh":
-      io.out(`autoload -U +X bashcompinit && bashcompinit\n${bash()}`);
-      break;
+      return `autoload -U +X bashcompinit && bashcompinit\n${bash()}`;
     case "fish":
-      io.out(fish());
-      break;
+      return fish();
     default:
       throw new UsageError(
         `Cannot complete for ${shell ? `"${shell}"` : "no shell"}`,
         "bulkhead completions bash, zsh or fish",
       );
   }
-  return Promise.resolve(0);
 }
 
 function bash(): string {
-  const cases = Object.entries(SUBCOMMANDS)
-    .map(([verb, words]) => `    ${verb}) words="${words.join(" ")}" ;;`)
-    .join("\n");
+  const values = Object.entries(VALUES).map(([flag, words]) =>
+    `    ${flag}) words="${words}" ;;`
+  ).join("\n");
+  const second = Object.entries(SUBCOMMANDS).map(([verb, words]) =>
+    `      ${verb}) words="${words} --help --json" ;;`
+  ).join("\n");
   return `_bulkhead() {
-  local words="${VERBS.join(" ")}"
-  if ((COMP_CWORD > 1)); then
-    words=""
+  local words="" word="\${COMP_WORDS[COMP_CWORD]}"
+  case "\${COMP_WORDS[COMP_CWORD-1]}" in
+${values}
+    *) words="--help --json" ;;
+  esac
+  if ((COMP_CWORD == 1)); then
+    words="${VERBS.join(" ")} --help --version"
+  elif [[ $words == "--help --json" ]]; then
     case "\${COMP_WORDS[1]}" in
-${cases}
+      run) words="${flagsOf(RUN_HELP)} --help" ;;
+      doctor) words="--fix --cwd --home --json --help" ;;
+      attach) words="--home --json --help" ;;
     esac
-    ((COMP_CWORD > 2)) && words=""
+    if ((COMP_CWORD == 2)); then
+      case "\${COMP_WORDS[1]}" in
+${second}
+      esac
+    fi
   fi
-  COMPREPLY=($(compgen -W "$words --help --json" -- "\${COMP_WORDS[COMP_CWORD]}"))
-  ((COMP_CWORD > 2)) && COMPREPLY+=($(compgen -f -- "\${COMP_WORDS[COMP_CWORD]}"))
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+  if ((COMP_CWORD > 2)) && [[ $word != -* && $words == *--help* ]]; then
+    compopt -o filenames 2>/dev/null
+    local IFS=$'\\n'
+    COMPREPLY+=($(compgen -f -- "$word"))
+  fi
 }
 complete -F _bulkhead bulkhead
 `;
@@ -114,9 +121,12 @@ function fish(): string {
     VERBS.join(" ")
   }"\n`;
   const sub = Object.entries(SUBCOMMANDS).map(([verb, words]) =>
-    `complete -c bulkhead -n "__fish_seen_subcommand_from ${verb}" -f -a "${
-      words.join(" ")
-    }"\n`
+    `complete -c bulkhead -n "__fish_seen_subcommand_from ${verb}" -f -a "${words}"\n`
   ).join("");
-  return top + sub;
+  const run = flagsOf(RUN_HELP).split(" ").map((flag) =>
+    `complete -c bulkhead -n "__fish_seen_subcommand_from run" -l ${
+      flag.slice(2)
+    }\n`
+  ).join("");
+  return top + sub + run;
 }

@@ -2,6 +2,7 @@ import {
   closest,
   type CommandIo,
   printFailure,
+  printResult,
   UsageError,
 } from "@bulkhead/sandbox/command";
 import { HELP, VERBS, VERSION } from "./help.ts";
@@ -64,7 +65,9 @@ export async function bulkheadCommand(
       return first === undefined ? 2 : 0;
     }
     if (/^(?:-V|--version|version)$/.test(first)) {
-      io.out(`bulkhead ${VERSION}\n`);
+      if (rest.includes("--json")) {
+        printResult(io, { version: VERSION, deno: Deno.version.deno });
+      } else io.out(`bulkhead ${VERSION}\n`);
       return 0;
     }
     const alias = ALIASES[first];

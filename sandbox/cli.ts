@@ -11,6 +11,7 @@
  */
 
 import {
+  closest,
   type CommandIo,
   type Flags,
   parseFlags,
@@ -84,18 +85,23 @@ export async function sandboxCommand(
       case "probe":
         return await probe(flags, io);
       default:
-        throw new UsageError(
-          flags.operands[0] === undefined
-            ? "Cannot read the command line: no command is given"
-            : `Cannot read the command line: "${
-              flags.operands[0]
-            }" is not a command`,
-          "sandbox run -- PROGRAM, or sandbox probe",
-        );
+        throw unknown(flags.operands[0]);
     }
   } catch (error) {
     return printFailure(io, error, args.includes("--json"));
   }
+}
+
+function unknown(word: string | undefined): UsageError {
+  const near = word === undefined ? undefined : closest(word, ["run", "probe"]);
+  return new UsageError(
+    word === undefined
+      ? "Cannot read the command line: no command is given"
+      : `Cannot read the command line: "${word}" is not a command${
+        near === undefined ? "" : `; did you mean "${near}"?`
+      }`,
+    "sandbox run -- PROGRAM, or sandbox probe",
+  );
 }
 
 async function runProgram(flags: Flags, io: CommandIo): Promise<number> {

@@ -1,0 +1,157 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { HARNESSES } from "@bulkhead/guard";
+import { SUBCOMMANDS, VALUES } from "../cli/completions.ts";
+import { bulkheadCommand } from "../cli/main.ts";
+import { VERBS } from "../cli/help.ts";
+import { hasTool } from "./support/require_tool.ts";
+
+async function bulkhead(
+  ...args: string[]
+): Promise<{ code: number; out: string; err: string }> {
+  let out = "";
+  let err = "";
+  const code = await bulkheadCommand(args, {
+    stdin: new Blob().stream(),
+    out: (text) => out += text,
+    err: (text) => err += text,
+    isTerminal: false,
+    canAsk: false,
+    color: false,
+  });
+  return { code, out, err };
+}
+
+/** What bash offers for a command line that ends in its last word. */
+async function complete(script: string, ...words: string[]): Promise<string[]> {
+  const { success, stdout, stderr } = await new Deno.Command("bash", {
+    args: [
+      "--norc",
+      "-c",
+      `source <(printf '%s' "$1"); shift
+       COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+       _bulkhead; printf '%s\\n' "\${COMPREPLY[@]}"`,
+      "bash",
+      script,
+      "bulkhead",
+      ...words,
+    ],
+    stdin: "null",
+  }).output();
+  const err = new TextDecoder().decode(stderr);
+  assert(success && err === "", err);
+  return new TextDecoder().decode(stdout).split("\n").filter(Boolean);
+}
+
+Deno.test({
+  name:
+    "completions: bash takes the script and offers verbs, flags, values and files",
+  ignore: !hasTool("bash", "apt-get install bash"),
+  async fn() {
+    const { code, out } = await bulkhead("completions", "bash");
+    assertEquals(code, 0);
+    const dir = await Deno.makeTempDir();
+    await Deno.writeTextFile(`${dir}/some file.json`, "");
+    assertEquals(await complete(out, "gu"), ["guard"]);
+    assert((await complete(out, "")).includes("doctor"));
+    assertEquals(await complete(out, "guard", "ex"), ["explain"]);
+    assertEquals(await complete(out, "plugins", "un"), ["untrust"]);
+    assertEquals(await complete(out, "run", "--ke"), ["--keep"]);
+    assertEquals(await complete(out, "run", "--agent", "cl"), ["claude"]);
+    assertEquals(await complete(out, "doctor", "--f"), ["--fix"]);
+    assertEquals(
+      await complete(out, "run", "--script", `${dir}/so`),
+      [`${dir}/some file.json`],
+    );
+    await Deno.remove(dir, { recursive: true });
+  },
+});
+
+Deno.test("completions: zsh and fish have a script, another shell is one line with the fix", async () => {
+  const zsh = await bulkhead("completions", "zsh");
+  assertStringIncludes(zsh.out, "bashcompinit");
+  const fish = await bulkhead("completions", "fish");
+  assertStringIncludes(fish.out, "__fish_seen_subcommand_from guard");
+  const other = await bulkhead("completions", "csh");
+  assertEquals(other.code, 2);
+  assertStringIncludes(other.err, "bash, zsh or fish");
+});
+
+Deno.test("completions: the words are those that the commands know", async () => {
+  assertEquals(
+    VALUES["--harness"],
+    HARNESSES.map(({ label }) => label).join(" "),
+  );
+  for (const [verb, words] of Object.entries(SUBCOMMANDS)) {
+    assert(VERBS.includes(verb), verb);
+    if (verb === "completions") continue;
+    const { code, out } = await bulkhead(verb, "--help");
+    assertEquals(code, 0, verb);
+    const known = [
+      ...(out.split("Examples:")[0] ?? "").matchAll(
+        /^ {2}(?:sandbox )?([a-z]+)(?= )/gm,
+      ),
+    ]
+      .map(([, word]) => word);
+    assertEquals(
+      words.split(" ").toSorted(),
+      [...new Set(known)].toSorted(),
+      verb,
+    );
+  }
+});
+
+Deno.test("every verb has a help, on standard output, with an example or its flags", async () => {
+  for (const verb of VERBS.filter((name) => name !== "version")) {
+    const { code, out, err } = await bulkhead(
+      ...verb === "help" ? ["help"] : [verb, "--help"],
+    );
+    assertEquals([code, err], [0, ""], verb);
+    assert(out.length > 50 && /--|Example/.test(out), verb);
+  }
+});
+
+for (
+  const [line, meant] of [
+    ["runn", "run"],
+    ["docter", "doctor"],
+    ["plugins lst", "list"],
+    ["guard instal", "install"],
+    ["worker lst", "list"],
+    ["fleet lst", "list"],
+    ["abi inspct", "inspect"],
+    ["sandbox prob", "probe"],
+    ["run --agnet x hi", "--agent"],
+    ["doctor --fx", "--fix"],
+    ["worker list --jsno", "--json"],
+    ["guard explain --rot x", "--root"],
+    ["plugins list --hme x", "--home"],
+    ["completions --hlep", "--help"],
+  ] as const
+) {
+  Deno.test(`did you mean: "bulkhead ${line}" means ${meant}`, async () => {
+    const { code, out, err } = await bulkhead(...line.split(" "));
+    assertEquals([code, out], [2, ""]);
+    assertStringIncludes(err.replaceAll('"', ""), `did you mean ${meant}`);
+    assertEquals(err.trimEnd().split("\n").length, 1, err);
+  });
+}
+
+Deno.test("--json: an error is one object on standard output, with its fix", async () => {
+  for (
+    const args of [
+      ["runn"],
+      ["plugins", "lst"],
+      ["guard", "instal"],
+      ["worker", "lst"],
+      ["abi", "inspct"],
+      ["sandbox", "rn"],
+      ["doctor", "--fx"],
+      ["run", "--agnet", "x"],
+    ]
+  ) {
+    const { code, out, err } = await bulkhead(...args, "--json");
+    const { schema, ok, error } = JSON.parse(out);
+    assertEquals([code, err, schema, ok], [2, "", 1, false], args.join(" "));
+    assert(typeof error.code === "string" && error.message && error.fix, out);
+  }
+});
