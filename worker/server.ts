@@ -45,7 +45,10 @@ const PUSH_BYTES = 1_048_576;
 
 /** A follower that is so many frames behind is waited for, but no longer than this for each read of the agent. */
 const LAG_FRAMES = 1024;
-const PACE_MS = 5;
+const PACE_MS = 50;
+
+/** A follower that takes nothing for so long is slow: nobody waits for it until it has caught up. */
+const STUCK_MS = 250;
 
 /** How much of one question's arguments goes to clients. */
 const ASK_BYTES = 1_048_576;
@@ -322,7 +325,7 @@ export class WorkerServer {
     for (const client of this.#clients) client.changed(change);
   }
 
-  /** Waits a moment for clients that fall behind; one that has not moved in it is not waited for until it has caught up. */
+  /** Waits a moment for clients that fall behind and still move. */
   #pace(): Promise<void> | undefined {
     const behind = [...this.#clients].filter((client) => client.lags);
     if (behind.length === 0) return undefined;
@@ -354,8 +357,7 @@ class Client {
   #asksDue = false;
   #pumping: Promise<void> | undefined;
   #stepped = Promise.withResolvers<void>();
-  #steps = 0;
-  #seen = 0;
+  #steppedAt = 0;
   #slow = false;
   #closed = false;
 
@@ -419,13 +421,12 @@ class Client {
 
   /** Resolves with the next push that is through. */
   step(): Promise<void> {
-    this.#seen = this.#steps;
     return this.#stepped.promise;
   }
 
-  /** The wait was in vain: a client that has not moved is slow. */
+  /** The wait was in vain: a client that has not moved for long is slow. */
   judge(): void {
-    this.#slow = this.#steps === this.#seen;
+    this.#slow = performance.now() - this.#steppedAt > STUCK_MS;
   }
 
   async farewell(reason: string): Promise<void> {
@@ -469,6 +470,8 @@ class Client {
   }
 
   async #pumpAll(): Promise<void> {
+    // Not before it is noted as running: a round with nothing to send ends at once.
+    await Promise.resolve();
     for (;;) {
       const cursor = this.#cursor;
       if (cursor === undefined) {
@@ -478,8 +481,9 @@ class Client {
       const push = this.#wire.push(cursor, this.#raw, PUSH_BYTES);
       if (push !== undefined) {
         this.#cursor = push.next;
+        if (this.#free) this.#steppedAt = performance.now();
         await this.#write(push.bytes);
-        this.#steps++;
+        this.#steppedAt = performance.now();
         this.#stepped.resolve();
         this.#stepped = Promise.withResolvers();
       } else if (this.#stateDue) {
