@@ -196,7 +196,7 @@ const LOADS: [name: string, flags: string[], code: string, words: string][] = [
     "a constructor that hangs",
     ["-DCTOR=3"],
     "start",
-    "did not return within 600 ms",
+    "within 2000 ms",
   ],
   ["a constructor that aborts", ["-DCTOR=4"], "crashed", "SIGABRT"],
   ["a register function that crashes", ["-DREG=1"], "crashed", "SIGSEGV"],
@@ -205,7 +205,7 @@ const LOADS: [name: string, flags: string[], code: string, words: string][] = [
     "a register function that hangs",
     ["-DREG=3"],
     "start",
-    "did not return within 600 ms",
+    "within 2000 ms",
   ],
   ["a register function that leaves", ["-DREG=5"], "crashed", "exit code 9"],
   [
@@ -228,16 +228,18 @@ const LOADS: [name: string, flags: string[], code: string, words: string][] = [
   ],
   ["the first version's signature", ["-DV1"], "register", "code 17"],
   ["no entry point", ["-DNONE"], "preflight", "does not export"],
-  ["a missing library", ["-Wl,--no-as-needed", "-lmissing_for_test"], "", ""],
 ];
 
 for (
-  const [name, flags, code, words] of LOADS.filter(([, , code]) => code !== "")
+  const [name, flags, code, words] of LOADS
 ) {
   test(`${name} is an error of code ${code}`, async () => {
     const path = await build("loading", flags);
     const error = await assertRejects(
-      () => loadNativePlugin(path, { startTimeoutMs: 600 }),
+      () =>
+        loadNativePlugin(path, {
+          startTimeoutMs: code === "start" ? 2_000 : 20_000,
+        }),
       AbiError,
       words,
     );

@@ -55,7 +55,9 @@ export function readElf(file: Bytes): Image {
   const headerSize = file.u16("the program header size", 54);
   const headers = file.u16("the number of program headers", 56);
   const headerStart = file.u64("the program header table", 32);
-  if (headers > 1024) throw new Malformed(`it claims ${headers} program headers`);
+  if (headers > 1024) {
+    throw new Malformed(`it claims ${headers} program headers`);
+  }
   if (headers === 0) throw new Malformed("it has no segments to load");
   if (headerSize !== 56) {
     throw new Malformed(
