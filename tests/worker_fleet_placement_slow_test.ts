@@ -120,6 +120,11 @@ fleetTest(
     const hosts = (await placed()).map((j) => j?.host?.split("/")[0])
       .toSorted();
     assertEquals(hosts, ["a", "b"]);
+    const ran = async () =>
+      (await Deno.readTextFile(`${dir}/ws/ran`).catch(() => "")).trim().split(
+        "\n",
+      ).length;
+    await eventually("their turns ran", async () => await ran() === 2);
     const first = (await placed())[0];
     const view = await viewFleet(fleet);
     assertEquals(view.hosts.filter((h) => h.slots === 1).length, 2);
@@ -134,12 +139,7 @@ fleetTest(
             .filter((j) => j?.state === "delivered").length === 2 &&
         (await readJob(fleet, first?.sessionId ?? ""))?.state === "ended",
     );
-    await eventually(
-      "all ran",
-      async () =>
-        (await Deno.readTextFile(`${dir}/ws/ran`)).trim().split("\n").length ===
-          3,
-    );
+    await eventually("all ran", async () => await ran() === 3);
   },
 );
 

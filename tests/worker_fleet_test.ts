@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import {
   acquireClaim,
+  connect,
   listWorkers,
   processStart,
   readEvents,
@@ -226,5 +227,27 @@ Deno.test("reapWorkers() stops workers at rest and moves the rest of the dead aw
     const kept = await Array.fromAsync(Deno.readDir(`${home}/.orphaned`));
     assertEquals(kept.length, 2);
     await busy.end();
+  });
+});
+
+Deno.test("watch() from beyond the end hears of state and questions all the same", async () => {
+  await withHome(async (home, cwd) => {
+    await using worker = await start(home, cwd, "one");
+    using client = await connect(worker.socketPath);
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const watching = (async () => {
+      const events = client.watch({
+        cursor: Number.MAX_SAFE_INTEGER,
+        signal: stop.signal,
+      });
+      for await (const event of events) {
+        if (event.type === "state") seen.push(event.state);
+        if (event.type === "asks" && event.asks.length > 0) stop.abort();
+      }
+    })();
+    await worker.send("go");
+    await watching;
+    assert(seen.includes("running"), seen.join());
   });
 });

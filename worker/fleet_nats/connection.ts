@@ -122,15 +122,17 @@ export class Fleet implements AsyncDisposable {
     return bucket;
   }
 
-  #openBucket(name: string): Promise<KV> {
+  async #openBucket(name: string): Promise<KV> {
     const { names } = this;
-    if (this.#options.create === false) return this.#kvm.open(name);
-    return this.#kvm.create(name, {
-      history: 1,
-      replicas: this.#options.replicas ?? 1,
-      storage: StorageType.File,
-      ...name === names.hosts ? { ttl: HOST_TTL_MS } : {},
-    });
+    if (this.#options.create === false) return await this.#kvm.open(name);
+    return await severalTimes(() =>
+      this.#kvm.create(name, {
+        history: 1,
+        replicas: this.#options.replicas ?? 1,
+        storage: StorageType.File,
+        ...name === names.hosts ? { ttl: HOST_TTL_MS } : {},
+      })
+    );
   }
 
   /** Makes what is missing on the server, and looks at its format. */
@@ -171,11 +173,13 @@ export class Fleet implements AsyncDisposable {
   async #ensureStream(
     config: Parameters<JetStreamManager["streams"]["add"]>[0],
   ): Promise<void> {
-    try {
-      await this.jsm.streams.info(config.name);
-    } catch {
-      await this.jsm.streams.add(config);
-    }
+    await severalTimes(async () => {
+      try {
+        await this.jsm.streams.info(config.name);
+      } catch {
+        await this.jsm.streams.add(config);
+      }
+    });
   }
 
   async #checkSchema(): Promise<void> {
@@ -295,6 +299,23 @@ function decideTls(
   if (options.tls === "required") return true;
   if (local || options.tls === "off") return false;
   return true;
+}
+
+/** Hosts that start at the same moment make the same things: whoever is late finds them. */
+async function severalTimes<T>(work: () => Promise<T>): Promise<T> {
+  for (let tries = 1;; tries++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (
+        tries === 6 ||
+        /permissions? violation|insufficient/i.test(String(error))
+      ) throw error;
+      await new Promise((resolve) =>
+        setTimeout(resolve, tries * 50 * (1 + Math.random()))
+      );
+    }
+  }
 }
 
 async function readCredentials(path: string): Promise<Uint8Array> {

@@ -37,6 +37,7 @@ export interface SeatOptions extends Omit<LeaseOptions, "clock"> {
 const STATE_MS = 100;
 const RETRY_MS = 500;
 const TELL_MS = 30_000;
+const FLUSH_MS = 2_000;
 
 /**
  * Claims a session over all hosts. Do it before the worker is started.
@@ -89,7 +90,7 @@ export class FleetSeat implements AsyncDisposable {
   #record: FleetSessionRecord;
   #stateTimer: ReturnType<typeof setTimeout> | undefined;
   #writing: Promise<void> = Promise.resolve();
-  #following: Promise<void> = Promise.resolve();
+  #following: Promise<unknown> = Promise.resolve();
   #ending: Promise<void> | undefined;
   #unserve = () => {};
   #unsynced: readonly OpenAsk[] | undefined;
@@ -177,7 +178,10 @@ export class FleetSeat implements AsyncDisposable {
     HostBeat.of(this.#fleet).add(this.id);
     this.#serve(client);
     await this.#writeState();
-    this.#following = this.#follow(client);
+    this.#following = Promise.all([
+      this.#follow(client),
+      this.#publish(worker),
+    ]);
     worker.ended.finally(() => this.end()).catch(() => {});
   }
 
@@ -212,8 +216,9 @@ export class FleetSeat implements AsyncDisposable {
   async #end(): Promise<void> {
     await this.#worker?.end().catch(() => {});
     await this.#watchdog?.done();
-    await this.#following;
-    const flushed = await this.#publisher.flush(2_000);
+    // A server that takes nothing must not keep the session from ending.
+    await Promise.race([this.#following, pause(FLUSH_MS)]);
+    const flushed = await this.#publisher.flush(FLUSH_MS);
     this.#publisher.stop();
     this.#unserve();
     this.#left.abort();
@@ -259,21 +264,51 @@ export class FleetSeat implements AsyncDisposable {
     try {
       for await (
         const event of client.watch({
+          cursor: Number.MAX_SAFE_INTEGER,
           signal: this.#left.signal,
           answers: true,
         })
       ) {
-        await this.#take(event);
+        this.#take(event);
       }
     } catch (error) {
       this.#options.log?.(`fleet: ${reasonOf(error)}`);
     }
   }
 
-  async #take(event: WatchEvent): Promise<void> {
+  /** Frames go from the session's own log to the server, without the way over the socket. */
+  async #publish(worker: Worker): Promise<void> {
+    const { session } = worker;
+    let cursor = 0;
+    let wake = Promise.withResolvers<void>();
+    const unwatch = session.watch(() => wake.resolve());
+    try {
+      for (;;) {
+        const slice = session.log.since(cursor, { maxFrames: 256 });
+        if (slice.entries.length > 0) {
+          cursor = slice.next;
+          const frames = slice.entries.map((entry) => entry.frame);
+          await this.#publisher.add({
+            from: slice.from,
+            frames,
+            next: slice.next,
+            gap: slice.gap,
+          });
+          continue;
+        }
+        if (session.state === "dead" || this.#left.signal.aborted) return;
+        await wake.promise;
+        wake = Promise.withResolvers();
+      }
+    } finally {
+      unwatch();
+    }
+  }
+
+  #take(event: WatchEvent): void {
     switch (event.type) {
       case "frames":
-        return await this.#publisher.add(event);
+        return;
       case "state":
         this.#record = {
           ...this.#record,

@@ -1,0 +1,356 @@
+/**
+ * The fleet at size: a thousand sessions listed, a hundred thousand frames caught up
+ * with, how long a frame takes, a cluster that loses a node, fifty hosts.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { connect, runWorker, scriptedDriver } from "@bulkhead/worker";
+import {
+  acquireLease,
+  claimSession,
+  connectFleet,
+  type Fleet,
+  Lease,
+  RemoteWorker,
+  viewFleet,
+} from "@bulkhead/worker/fleet";
+import { FramePublisher } from "../worker/fleet_nats/frames.ts";
+import { fleetLeases } from "../worker/fleet_nats/lease_store.ts";
+import { HostBeat } from "../worker/fleet_nats/hosts.ts";
+import { freePort, startNats, type TestServer } from "./support/nats_server.ts";
+import { hasTool } from "./support/require_tool.ts";
+
+const ready = hasTool("nats-server");
+
+function scaleTest(name: string, fn: () => Promise<void>): void {
+  Deno.test({
+    name: `fleet at size: ${name}`,
+    ignore: !ready,
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn,
+  });
+}
+
+async function tell(text: string): Promise<void> {
+  await Deno.stderr.write(new TextEncoder().encode(text + "\n"));
+}
+
+function join(
+  server: { port: number },
+  host: string,
+  replicas = 1,
+): Promise<Fleet> {
+  return connectFleet({
+    servers: `nats://127.0.0.1:${server.port}`,
+    host,
+    replicas,
+  });
+}
+
+async function putSession(
+  fleet: Fleet,
+  id: string,
+  epoch = crypto.randomUUID(),
+): Promise<void> {
+  const bucket = await fleet.bucket(fleet.names.sessions);
+  await bucket.put(
+    id,
+    JSON.stringify({
+      schema: 1,
+      id,
+      host: fleet.host,
+      instance: fleet.instance,
+      epoch,
+      state: "idle",
+    }),
+  );
+}
+
+const median = (values: number[]) =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN;
+
+scaleTest("fifty hosts with twenty sessions each are listed", async () => {
+  await using server = await startNats();
+  const hosts = await Promise.all(
+    Array.from({ length: 50 }, (_, i) => join(server, `h${i}`)),
+  );
+  await Promise.all(hosts.map(async (host, h) => {
+    HostBeat.of(host).slots = 20;
+    HostBeat.of(host).now();
+    for (let i = 0; i < 20; i++) await putSession(host, `h${h}.s${i}`);
+  }));
+  await using viewer = await join(server, "viewer");
+  const times: number[] = [];
+  for (let round = 0; round < 7; round++) {
+    const began = performance.now();
+    const view = await viewFleet(viewer);
+    times.push(performance.now() - began);
+    assertEquals(view.sessions.length, 1_000);
+    assertEquals(view.sessions.filter((s) => s.lost).length, 0);
+    assertEquals(view.hosts.length, 50);
+  }
+  await tell(
+    `fleet: 1000 sessions on 50 hosts listed in ${
+      Math.round(median(times))
+    } ms (median of 7)`,
+  );
+  assert(median(times) < 1_000);
+  await Promise.all(hosts.map((host) => host.close()));
+});
+
+scaleTest(
+  "a client catches up with 100 000 frames, none lost, none twice",
+  async () => {
+    await using server = await startNats();
+    await using one = await join(server, "one");
+    await using two = await join(server, "two");
+    const epoch = crypto.randomUUID();
+    await putSession(one, "one.big", epoch);
+    const publisher = new FramePublisher(one, "one.big", epoch, (error) => {
+      throw error;
+    });
+    const total = 100_000;
+    const began = performance.now();
+    for (let from = 0; from < total; from += 500) {
+      await publisher.add({
+        from,
+        frames: Array.from({ length: 500 }, (_, i) => ({
+          kind: "stream_event" as const,
+          delta: `delta ${from + i} `.padEnd(60, "x"),
+        })),
+        next: from + 500,
+        gap: false,
+      });
+    }
+    assert(await publisher.flush(20_000));
+    const published = performance.now() - began;
+    const read = async (cursor: number) => {
+      const start = performance.now();
+      let next = cursor;
+      for await (
+        const batch of new RemoteWorker(two, "one.big").frames({ cursor })
+      ) {
+        assertEquals(batch.from, next);
+        assertEquals(batch.gap, false);
+        next = batch.next;
+        if (next === total) break;
+      }
+      return performance.now() - start;
+    };
+    const whole = await read(0), tail = await read(total - 10);
+    await tell(
+      `fleet: 100 000 frames sent in ${
+        Math.round(published)
+      } ms, caught up in ${Math.round(whole)} ms, the last ten in ${
+        Math.round(tail)
+      } ms`,
+    );
+    assert(whole < 10_000 && tail < 2_000);
+  },
+);
+
+scaleTest(
+  "a frame reaches a remote client within a few times the local socket's",
+  async () => {
+    const dir = await Deno.realPath(await Deno.makeTempDir());
+    {
+      await using server = await startNats();
+      await using one = await join(server, "one");
+      await using two = await join(server, "two");
+      const sessionId = crypto.randomUUID();
+      const seat = await claimSession(one, { shortId: "s", sessionId });
+      const worker = await runWorker({
+        shortId: "s",
+        home: `${dir}/w`,
+        cwd: dir,
+        sessionId,
+        deciders: [seat.decider],
+        driver: scriptedDriver({
+          sessions: `${dir}/sessions`,
+          script: {
+            schema: 1,
+            turns: [{
+              steps: [{ say: "x".repeat(1200), chunk: 4, delayMs: 8 }],
+            }],
+          },
+        }),
+      });
+      await seat.attach(worker);
+      const stop = new AbortController();
+      const local = new Map<number, number>(),
+        remote = new Map<number, number>();
+      const made = new Map<number, number>();
+      using client = await connect(worker.socketPath);
+      const unwatch = worker.session.watch(() => {
+        const now = performance.now();
+        for (let i = made.size; i < worker.session.log.end; i++) {
+          made.set(i, now);
+        }
+      });
+      const note = (into: Map<number, number>, from: number, count: number) => {
+        const now = performance.now();
+        for (let i = from; i < from + count; i++) into.set(i, now);
+      };
+      const watching = (async () => {
+        for await (const event of client.watch({ signal: stop.signal })) {
+          if (event.type === "frames") {
+            note(local, event.from, event.frames.length);
+          }
+        }
+      })();
+      const following = (async () => {
+        for await (
+          const batch of new RemoteWorker(two, "one.s").frames({
+            signal: stop.signal,
+          })
+        ) {
+          note(remote, batch.from, batch.frames.length);
+        }
+      })();
+      assertEquals((await worker.ask("go")).outcome, "completed");
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      stop.abort();
+      unwatch();
+      await Promise.all([watching, following]);
+      const delays = (of: Map<number, number>) =>
+        [...made].slice(20, 280).flatMap(([i, at]) => {
+          const seen = of.get(i);
+          return seen === undefined ? [] : [seen - at];
+        });
+      assertEquals(remote.size, worker.session.log.end, "every frame came");
+      const near = median(delays(local)), far = median(delays(remote));
+      await tell(
+        `fleet: a frame takes ${near.toFixed(2)} ms to a local client, ${
+          far.toFixed(2)
+        } ms to a remote one (${(far / near).toFixed(1)} ×)`,
+      );
+      assert(far < 100);
+      await worker.end();
+      await seat.end();
+    }
+    await Deno.remove(dir, { recursive: true });
+  },
+);
+
+/** Three servers that know each other. */
+async function startCluster(): Promise<TestServer[]> {
+  const ports = Array.from(
+    { length: 3 },
+    () => ({ client: freePort(), route: freePort() }),
+  );
+  const routes = ports.map((p) => `"nats://127.0.0.1:${p.route}"`).join(", ");
+  return await Promise.all(ports.map((p, i) =>
+    startNats({
+      port: p.client,
+      config:
+        `server_name: n${i}\ncluster { name: test, listen: "127.0.0.1:${p.route}", routes: [${routes}] }`,
+    })
+  ));
+}
+
+scaleTest("a cluster that loses a node keeps leases and frames", async () => {
+  const servers = await startCluster();
+  try {
+    const all = servers.map((s) => `nats://127.0.0.1:${s.port}`).join(",");
+    const open = async (host: string) => {
+      for (let tries = 0;; tries++) {
+        try {
+          return await connectFleet({ servers: all, host, replicas: 3 });
+        } catch (error) {
+          if (tries > 40) throw error;
+          await new Promise((resolve) => setTimeout(resolve, 250));
+        }
+      }
+    };
+    await using one = await open("one");
+    await using two = await open("two");
+    const lease = await acquireLease(fleetLeases(one), "session:x", "one", {
+      leaseMs: 12_000,
+    });
+    assert(lease instanceof Lease);
+    const epoch = crypto.randomUUID();
+    await putSession(one, "one.c", epoch);
+    const publisher = new FramePublisher(one, "one.c", epoch, () => {});
+    const send = (from: number, count: number) =>
+      publisher.add({
+        from,
+        frames: Array.from({ length: count }, (_, i) => ({
+          kind: "stream_event" as const,
+          delta: String(from + i),
+        })),
+        next: from + count,
+        gap: false,
+      });
+    for (let i = 0; i < 20; i++) await send(i * 10, 10);
+    // The node that our connection is on: the hardest case.
+    const port = Number(one.nc.getServer().split(":").at(-1));
+    const victim = servers.find((s) => s.port === port) ?? servers[0];
+    await victim?.stop("SIGKILL");
+    for (let i = 20; i < 60; i++) await send(i * 10, 10);
+    assert(
+      await publisher.flush(20_000),
+      "everything is confirmed by the rest",
+    );
+    let next = 0;
+    for await (const batch of new RemoteWorker(two, "one.c").frames()) {
+      assertEquals([batch.from, batch.gap], [next, false]);
+      next = batch.next;
+      if (next === 600) break;
+    }
+    assert(lease.valid, "the lease was renewed over the loss");
+    assertEquals(
+      await acquireLease(fleetLeases(two), "session:x", "two", { wait: false }),
+      { heldBy: "one" },
+    );
+    await lease.release();
+  } finally {
+    for (const server of servers) await server[Symbol.asyncDispose]();
+  }
+});
+
+scaleTest(
+  "a server whose disk is full takes no frames, and the session goes on",
+  async () => {
+    const dir = await Deno.realPath(await Deno.makeTempDir());
+    {
+      await using server = await startNats();
+      await using one = await connectFleet({
+        servers: `nats://127.0.0.1:${server.port}`,
+        host: "one",
+      });
+      const logs: string[] = [];
+      const sessionId = crypto.randomUUID();
+      const seat = await claimSession(one, {
+        shortId: "s",
+        sessionId,
+        log: (l) => logs.push(l),
+      });
+      const worker = await runWorker({
+        shortId: "s",
+        home: `${dir}/w`,
+        cwd: dir,
+        sessionId,
+        deciders: [seat.decider],
+        driver: scriptedDriver({ sessions: `${dir}/sessions` }),
+      });
+      await seat.attach(worker);
+      // No room for a single message any more: what a full disk answers.
+      const info = await one.jsm.streams.info(one.names.frames);
+      await one.jsm.streams.update(one.names.frames, {
+        ...info.config,
+        max_msg_size: 1,
+      });
+      assertEquals((await worker.ask("hi")).outcome, "completed");
+      for (let tries = 0; tries < 100 && logs.length === 0; tries++) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      assert(logs.some((line) => line.startsWith("fleet: ")), logs.join());
+      assert(seat.lease.valid);
+      await worker.end();
+      await seat.end();
+    }
+    await Deno.remove(dir, { recursive: true });
+  },
+);
