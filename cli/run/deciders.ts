@@ -49,6 +49,7 @@ export function guardDecider(options: GuardDeciderOptions): Decider {
         marker,
         {
           now: Date.now(),
+          foldCase: Deno.build.os === "darwin",
           ...options.home === undefined ? {} : { home: options.home },
         },
       );
