@@ -1,0 +1,146 @@
+/** Each example runs as the command in its head says. */
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { digestPlugin } from "@bulkhead/plugins";
+import { canRun } from "./_abi.ts";
+import { hasTool } from "./support/require_tool.ts";
+
+const ROOT = new URL("..", import.meta.url).pathname;
+const BULKHEAD = ["run", "-A", `${ROOT}mod.ts`];
+
+async function deno(
+  args: readonly string[],
+  cwd = ROOT,
+): Promise<{ code: number; out: string; err: string }> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [...args],
+    cwd,
+    env: { NO_COLOR: "1" },
+    stdin: "null",
+  }).output();
+  const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+  return { code, out: text(stdout), err: text(stderr) };
+}
+
+async function withDir(fn: (dir: string) => Promise<void>): Promise<void> {
+  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
+  try {
+    await fn(dir);
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+}
+
+Deno.test("examples: every one is run here", async () => {
+  const names = (await Array.fromAsync(
+    Deno.readDir(`${ROOT}examples`),
+    ({ name }) => name,
+  )).filter((name) => !name.startsWith("_")).toSorted();
+  assertEquals(names, [
+    "ai_sdk.ts",
+    "guard_library.ts",
+    "native_tool.ts",
+    "worker_client.ts",
+  ]);
+});
+
+Deno.test("examples: ai_sdk.ts hands a new plugin's tool to a model", async () => {
+  await withDir(async (dir) => {
+    const made = await deno([
+      ...BULKHEAD,
+      "plugins",
+      "new",
+      `${dir}/greeter`,
+      "--language",
+      "shell",
+    ]);
+    assertEquals(made.code, 0, made.err);
+    const { hash } = await digestPlugin(`${dir}/greeter`);
+    const { code, out, err } = await deno([
+      "run",
+      "-A",
+      "examples/ai_sdk.ts",
+      dir,
+      `greeter=${hash}`,
+    ]);
+    assertEquals(code, 0, out + err);
+    assertStringIncludes(out, "The tool said ");
+    assertStringIncludes(out, "Ada");
+    const wrong = await deno([
+      "run",
+      "-A",
+      "examples/ai_sdk.ts",
+      dir,
+      `greeter=sha256:${"0".repeat(64)}`,
+    ]);
+    assertEquals(wrong.code, 1);
+    assertStringIncludes(wrong.err, "blocked_pending_trust");
+  });
+});
+
+Deno.test("examples: guard_library.ts judges with leave to read and nothing else", async () => {
+  const { code, out, err } = await deno([
+    "run",
+    "--no-prompt",
+    "--allow-read",
+    "examples/guard_library.ts",
+  ]);
+  assertEquals([code, err], [0, ""]);
+  const verdicts = out.split("\n").flatMap((line) =>
+    /^(allow|deny) /.exec(line)?.[1] ?? []
+  );
+  assertEquals(verdicts, ["allow", "deny", "allow", "allow", "deny"]);
+});
+
+Deno.test("examples: worker_client.ts follows a session", async () => {
+  const { code, out, err } = await deno([
+    "run",
+    "-A",
+    "examples/worker_client.ts",
+  ]);
+  assertEquals([code, out, err], [0, "Hello from a session\n", ""]);
+});
+
+Deno.test({
+  name:
+    "examples: native_tool.ts calls a plugin that was made, built and pinned as its head says",
+  ignore: !await canRun() || !hasTool("make", "apt-get install make"),
+  async fn() {
+    await withDir(async (dir) => {
+      const made = await deno(
+        [...BULKHEAD, "abi", "new", "weather", "--lang", "c"],
+        dir,
+      );
+      assertEquals(made.code, 0, made.err);
+      const { success } = await new Deno.Command("make", {
+        args: ["-s", "-C", `${dir}/weather`],
+      }).output();
+      assertEquals(success, true);
+      const { code, out, err } = await deno([
+        "run",
+        "-A",
+        "examples/native_tool.ts",
+        `${dir}/weather/dist/libweather.so`,
+        "weather_count",
+        '{"to":3}',
+      ]);
+      assertEquals(code, 0, err);
+      assertStringIncludes(out, "weather_count answered: ");
+      assertStringIncludes(out, "3");
+    });
+  },
+});
+
+Deno.test({
+  name: "examples: the README shows the demo as it runs",
+  ignore: !hasTool("script", "apt-get install util-linux") ||
+    !hasTool("bwrap"),
+  async fn() {
+    const { code, err } = await deno([
+      "run",
+      "-A",
+      "scripts/record_demo.ts",
+      "--check",
+    ]);
+    assertEquals([code, err], [0, ""]);
+  },
+});
