@@ -20,6 +20,32 @@
  * assertEquals(decision.allow, false);
  * ```
  *
+ * @example A harness in twenty lines: the AI SDK with the tools of trusted plugins
+ * ```ts ignore
+ * import { plugins } from "@bulkhead/bulkhead";
+ * import * as ai from "ai";
+ *
+ * const outcome = await plugins.loadPlugins({
+ *   config: {
+ *     enabled: true,
+ *     dirs: ["./plugins"],
+ *     sandbox: "required",
+ *     trust: { enabled: true, default: "ask" },
+ *   },
+ *   home: "/home/me/.bulkhead",
+ *   workspace: Deno.cwd(),
+ *   pins: [plugins.parseTrustPin("greeter=sha256:…")],
+ * });
+ * if (outcome.status !== "loaded") throw new Error(JSON.stringify(outcome));
+ *
+ * const { text } = await ai.generateText({
+ *   model: "anthropic/claude-sonnet-4.5",
+ *   tools: plugins.toAiSdkTools(outcome.tools, ai),
+ *   prompt: "Greet Ada",
+ *   stopWhen: ai.stepCountIs(5),
+ * });
+ * ```
+ *
  * @module
  */
 
