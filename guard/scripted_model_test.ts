@@ -226,6 +226,7 @@ Deno.test("startScriptedModel() gives each conversation its own steps and reques
   const said = async (answer: Response) =>
     (await answer.json()).content[0].text;
   assertEquals(await said(await ask(model, "title?", { tools: [] })), "ok");
+  assertEquals(await said(await ask(model, "a short title, please")), "ok");
   assertEquals(await said(await ask(model, "start")), "main one");
   assertEquals(await said(await ask(model, "do SUB")), "sub one");
   assertThrows(
@@ -239,6 +240,7 @@ Deno.test("startScriptedModel() gives each conversation its own steps and reques
     "no step is left",
   );
   assertEquals(model.requests.map((request) => request.conversation), [
+    "side",
     "side",
     "main",
     "sub",

@@ -105,6 +105,7 @@ Deno.test({
   ignore: codex === undefined || adapter === undefined,
   async fn() {
     await using world = await makeWorld({
+      asides: ["generate a very short title"],
       steps: [
         {
           text: "working",
@@ -137,10 +138,16 @@ Deno.test({
     assertEquals(await world.list(world.workspace), ["in.txt"]);
     // This adapter takes a rejected call for the end of the turn.
     const denied = await hosted.turn("outside");
+    const seen = JSON.stringify([
+      world.model.requests.map((
+        asked,
+      ) => [asked.conversation, asked.step, asked.request.results.at(-1)]),
+      hosted.frames().slice(-20),
+    ]);
     assertEquals([denied.outcome, denied.denied[0]?.reason], [
       "aborted",
       OFF_LIMITS,
-    ]);
+    ], seen);
     assertEquals(await world.list(world.outside), []);
     await hosted.session.close();
     await world.quiet();

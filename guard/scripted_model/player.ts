@@ -71,8 +71,11 @@ export class ScriptPlayer {
       request.userTexts.some((text) => text.includes(track.match ?? ""))
     );
     const side = this.#script.side ?? "ok";
-    if (!special && side !== false && request.tools.length === 0) {
-      return { conversation: "side", index: -1, step: { text: side } };
+    const aside = (this.#script.asides ?? []).some((said) =>
+      request.userTexts.some((text) => text.includes(said))
+    );
+    if (aside || (!special && side !== false && request.tools.length === 0)) {
+      return { conversation: "side", index: -1, step: { text: side || "ok" } };
     }
     const track = special ?? this.#tracks[0];
     const step = track?.steps[track.played];

@@ -92,6 +92,8 @@ export interface ModelScript {
    * using up a step. `false`: such requests are steps like all others. Default `"ok"`.
    */
   readonly side?: string | false;
+  /** What is said in requests that count as on the side although they offer tools, for example for a title. */
+  readonly asides?: readonly string[];
   /** Text of the answer once the steps are used up. Default: a line that says so. */
   readonly after?: string;
 }
@@ -116,6 +118,9 @@ function fail(at: string, found: unknown, wanted: string): never {
 
 const string: Check = (value, at) =>
   typeof value === "string" || fail(at, value, "a text");
+const filled: Check = (value, at) =>
+  typeof value === "string" && value !== "" ||
+  fail(at, value, "a text that is not empty");
 const flag: Check = (value, at) =>
   typeof value === "boolean" || fail(at, value, "true or false");
 const count: Check = (value, at) =>
@@ -221,9 +226,7 @@ const script = shape({
   $schema: string,
   steps: listOfAll(step),
   conversations: listOfAll(shape({
-    match: (value, at) =>
-      typeof value === "string" && value !== "" ||
-      fail(at, value, "a text that is not empty"),
+    match: filled,
     name: string,
     steps: listOfAll(step),
   }, (value, at) => {
@@ -234,6 +237,7 @@ const script = shape({
   side: (value, at) =>
     typeof value === "string" || value === false ||
     fail(at, value, "a text or false"),
+  asides: listOfAll(filled),
   after: string,
 }, (value) => {
   if (value.steps === undefined) throw new Problem(`the script needs "steps"`);
