@@ -144,3 +144,70 @@ Deno.test({
     assertEquals([code, err], [0, ""]);
   },
 });
+
+/** Follows one guide to a native plugin, and hands it to a session. */
+async function nativeGuide(lang: string): Promise<void> {
+  await withDir(async (dir) => {
+    const env = { BULKHEAD_HOME: `${dir}/home`, FNO_CLAIMS_ROOT: dir };
+    const bulkhead = async (...args: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await new Deno.Command(
+        Deno.execPath(),
+        { args: [...BULKHEAD, ...args], cwd: dir, env, stdin: "null" },
+      ).output();
+      const out = new TextDecoder().decode(stdout);
+      assertEquals(code, 0, out + new TextDecoder().decode(stderr));
+      return out;
+    };
+    await bulkhead("abi", "new", "weather", "--lang", lang);
+    const make = await new Deno.Command("make", {
+      args: ["-s", "-C", "weather"],
+      cwd: dir,
+    }).output();
+    assertEquals(make.success, true, new TextDecoder().decode(make.stderr));
+    const library = "weather/dist/libweather.so";
+    await bulkhead("abi", "inspect", library);
+    assertStringIncludes(
+      await bulkhead("abi", "verify", library),
+      "it keeps the ABI",
+    );
+    const { hash } = await digestPlugin(`${dir}/weather/dist`);
+    await bulkhead(
+      "plugins",
+      "install",
+      "./weather/dist",
+      "--trust-plugin",
+      `weather=${hash}`,
+    );
+    await Deno.writeTextFile(
+      `${dir}/home/config.toml`,
+      "[capabilities.plugins]\nenabled = true\n[capabilities.trust]\nenabled = true\n",
+    );
+    await Deno.writeTextFile(
+      `${dir}/script.json`,
+      JSON.stringify({
+        schema: 1,
+        turns: [{
+          steps: [{
+            message: [{
+              tool: "mcp__bulkhead__plugin__weather__weather_count",
+              input: { to: 3 },
+            }],
+          }],
+        }],
+      }),
+    );
+    assertStringIncludes(
+      await bulkhead("run", "--script", "script.json", "count"),
+      "counted to 3",
+    );
+  });
+}
+
+for (const [lang, tool] of [["c", "gcc"], ["rust", "cargo"]] as const) {
+  Deno.test({
+    name: `guides: a native plugin in ${lang}, from nothing to a session`,
+    ignore: !await canRun() || !hasTool(tool) ||
+      !hasTool("make", "apt-get install make"),
+    fn: () => nativeGuide(lang),
+  });
+}
