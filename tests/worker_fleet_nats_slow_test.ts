@@ -11,6 +11,7 @@ import {
   createPosture,
   runWorker,
   scriptedDriver,
+  servePage,
   type Worker,
 } from "@bulkhead/worker";
 import {
@@ -18,6 +19,7 @@ import {
   connectFleet,
   type Fleet,
   FleetError,
+  fleetPageSource,
   type FleetSeat,
   RemoteWorker,
   viewFleet,
@@ -569,6 +571,79 @@ natsTest("a role may do what it is for and nothing more", async () => {
     await assertRejects(() => sessions.put("host.demo", "{}"));
     await new RemoteWorker(driver, "host.demo").writeTurn("yes");
     await until(watching, (f) => results(f) === 2);
+    await worker.end();
+    await seat.end();
+  });
+});
+
+natsTest("the page over all machines shows, streams and answers", async () => {
+  await withDir(async (dir) => {
+    await using server = await startNats();
+    await using one = await join(server, "one");
+    await using two = await join(server, "two");
+    const { seat, worker } = await host(one, dir, "demo", {
+      schema: 1,
+      turns: [{
+        steps: [
+          { tool: "Write", input: { file_path: "a.txt", content: "1" } },
+          { say: "done" },
+        ],
+      }],
+    });
+    {
+      await using page = await servePage({
+        home: "",
+        source: fleetPageSource(two),
+        token: "t",
+      });
+      const headers = { authorization: "Bearer t" };
+      const base = `http://127.0.0.1:${page.port}/api`;
+      const lines = async function* (path: string) {
+        const answer = await fetch(`${base}/${path}`, { headers });
+        let rest = "";
+        for await (
+          const part of answer.body?.pipeThrough(new TextDecoderStream()) ?? []
+        ) {
+          const parts = (rest + part).split("\n");
+          rest = parts.pop() ?? "";
+          for (const line of parts) yield JSON.parse(line);
+        }
+      };
+      for await (const message of lines("fleet")) {
+        const session = message.sessions[0];
+        if (session?.state !== "idle") continue;
+        assertEquals([session.shortId, session.host], ["one.demo", "one"]);
+        break;
+      }
+      const post = (path: string, body: unknown) =>
+        fetch(`${base}/${path}`, {
+          method: "POST",
+          headers,
+          body: JSON.stringify(body),
+        })
+          .then((answer) => answer.json());
+      await post("turn/one.demo", { text: "go" });
+      let said = "", answered = 0;
+      for await (const event of lines("watch/one.demo?cursor=0")) {
+        if (
+          event.type === "asks" && event.asks.length === 1 && answered === 0
+        ) {
+          answered++;
+          const reply = await post("answer/one.demo", {
+            id: event.asks[0].id,
+            decision: "allow",
+          });
+          assertEquals(reply, { answered: true });
+        }
+        if (event.type !== "frames") continue;
+        for (const frame of event.frames) {
+          if (frame.kind === "result") said = frame.result;
+        }
+        if (said !== "") break;
+      }
+      assertEquals(said, "done");
+      assertEquals(await Deno.readTextFile(`${dir}/ws/a.txt`), "1");
+    }
     await worker.end();
     await seat.end();
   });

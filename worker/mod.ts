@@ -38,6 +38,7 @@ export * from "./frame.ts";
 export * from "./frame_log.ts";
 export * from "./gate.ts";
 export { type PageOptions, type PageServer, servePage } from "./page/server.ts";
+export type { PageSession, PageSource } from "./page/source.ts";
 export * from "./posture.ts";
 export * from "./rpc.ts";
 export * from "./scripted_agent.ts";

@@ -17,10 +17,12 @@ import {
 import { bulkheadHome } from "@bulkhead/sandbox";
 import type { AgentDriver } from "../agents/driver.ts";
 import { createPosture } from "../posture.ts";
+import { servePage } from "../page/server.ts";
 import { runWorker } from "../worker.ts";
 import { connectFleet, type Fleet } from "./connection.ts";
 import { doctorFleet } from "./doctor.ts";
 import { listJobs, queueSession } from "./jobs.ts";
+import { fleetPageSource } from "./page.ts";
 import {
   PERMISSION_ROLES,
   type PermissionRole,
@@ -48,6 +50,7 @@ const SPEC: FlagSpec = {
     "cursor",
     "reason",
     "home",
+    "port",
   ],
   collect: ["allow", "role"],
   alias: { h: "help", j: "json" },
@@ -67,6 +70,7 @@ Commands:
   queue PROMPT               start a session where there is room
                              (--workspace DIR or git+https://…#COMMIT, --agent claude|scripted)
   host                       offer this machine (--slots N, --memory BYTES, --allow TOOL)
+  ui                         the page to watch with, over all machines (--port N)
   sweep                      queue again what dead machines have left
   perms                      NATS subject permissions (--role watch|answer|drive|queue|host)
   doctor                     is the server fit for it?
@@ -99,6 +103,7 @@ const VERBS: Readonly<Record<string, readonly [number, Verb]>> = {
   }],
   queue: [1, queue],
   host: [0, host],
+  ui: [0, ui],
   sweep: [0, async (fleet, flags, io) => {
     const swept = await sweepFleet(fleet);
     const text =
@@ -420,6 +425,23 @@ async function host(
   }
   await stopped.promise;
   await offered.close();
+  return 0;
+}
+
+async function ui(fleet: Fleet, flags: Flags, io: CommandIo): Promise<number> {
+  const port = flags.integer("port", 0);
+  await using page = await servePage({
+    home: "",
+    source: fleetPageSource(fleet),
+    ...port === undefined ? {} : { port },
+  });
+  if (flags.on("json")) printResult(io, { url: page.url });
+  else io.out(page.url + "\n");
+  const stopped = Promise.withResolvers<void>();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    Deno.addSignalListener(signal, () => stopped.resolve());
+  }
+  await stopped.promise;
   return 0;
 }
 

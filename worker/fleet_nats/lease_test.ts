@@ -177,7 +177,7 @@ Deno.test("leases under cuts and heals at random never have two owners", async (
   let seed = 7;
   const random = () =>
     (seed = seed * 1103515245 + 12345 & 0x7fffffff) / 0x7fffffff;
-  const deadline = performance.now() + 6_000;
+  const deadline = performance.now() + 2_500;
   let owners = 0, doubles = 0, begun = 0, lastFence = 0;
   const contender = async (name: string) => {
     const link = store.client();
@@ -214,5 +214,5 @@ Deno.test("leases under cuts and heals at random never have two owners", async (
   };
   await Promise.all(["a", "b", "c", "d"].map(contender));
   assertEquals(doubles, 0);
-  assert(begun > 5, String(begun));
+  assert(begun > 2, String(begun));
 });

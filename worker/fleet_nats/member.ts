@@ -195,10 +195,20 @@ export class FleetSeat implements AsyncDisposable {
     const pid = worker.session.driver.status().pid;
     const start = pid === null ? undefined : await processStart(pid);
     if (pid === null || start === undefined) return;
-    this.#watchdog = await Watchdog.start(
-      { pid, ticks: start.ticks },
-      this.lease.remainingMs,
-    );
+    const watch = async () => {
+      const watchdog = await Watchdog.start(
+        { pid, ticks: start.ticks },
+        this.lease.remainingMs,
+      );
+      this.#watchdog = watchdog;
+      // One that is killed leaves nobody to look after us: another takes its place.
+      watchdog.onLost(() => {
+        if (this.#ending === undefined && !this.#wasLost) {
+          watch().catch(() => void worker.end());
+        }
+      });
+    };
+    await watch();
     this.lease.onRenewed((ms) => void this.#watchdog?.vouch(ms));
   }
 

@@ -57,3 +57,4 @@ export {
   type PlacedSession,
   sweepFleet,
 } from "./placement.ts";
+export { fleetPageSource } from "./page.ts";

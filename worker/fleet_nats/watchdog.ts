@@ -17,11 +17,7 @@ import {
 import { endProcess, type ProcessMark } from "../store/processes.ts";
 
 /** The permissions of the watchdog. */
-export const WATCHDOG_PERMISSIONS: readonly string[] = [
-  "--allow-read",
-  "--allow-run",
-  "--allow-env",
-];
+export const WATCHDOG_PERMISSIONS: readonly string[] = ["--allow-run"];
 
 const TICK_MS = 1_000;
 
@@ -30,6 +26,7 @@ export class Watchdog {
   readonly #process: ManagedProcess;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #agent: ProcessMark;
+  #done = false;
 
   private constructor(process: ManagedProcess, agent: ProcessMark) {
     this.#process = process;
@@ -63,8 +60,16 @@ export class Watchdog {
     await this.#send({ agent: this.#agent, holdMs });
   }
 
+  /** Calls a function when the watchdog ends without being told to. */
+  onLost(lost: () => void): void {
+    this.#process.status.then(() => {
+      if (!this.#done) lost();
+    });
+  }
+
   /** The agent has ended in order. */
   async done(): Promise<void> {
+    this.#done = true;
     await this.#send({ done: true });
     await this.#process.end({ eofMs: 1_000, termMs: 500 });
   }

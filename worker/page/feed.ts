@@ -6,15 +6,7 @@
  */
 import { connect } from "../client.ts";
 import { type FleetEntry, listWorkers } from "../fleet.ts";
-import type { Gate } from "../agents/driver.ts";
-
-/** A session as the page gets it. */
-export interface PageSession extends FleetEntry {
-  /** The gate, of a session that answers. */
-  readonly gate: Gate | null;
-  /** True when a running turn has been silent for too long. */
-  readonly stalled: boolean;
-}
+import type { PageSession } from "./source.ts";
 
 type Listener = (sessions: readonly PageSession[]) => void;
 

@@ -4,15 +4,19 @@
  *
  * @module
  */
-import { connect, type WorkerClient } from "../client.ts";
-import { workerFiles, workerHome } from "../store/home.ts";
 import { loadAssets, type PageAsset } from "./assets.ts";
-import { FleetFeed } from "./feed.ts";
+import { homeSource, type PageSource } from "./source.ts";
 
 /** Options of {@linkcode servePage}. */
 export interface PageOptions {
   /** The home of the workers. */
   readonly home: string;
+  /**
+   * Where sessions come from.
+   *
+   * @default the workers under `home`
+   */
+  readonly source?: PageSource;
   /** The port; 0 takes a free one. @default 0 */
   readonly port?: number;
   /** Who may use it: whoever knows this. @default random */
@@ -67,11 +71,11 @@ const MAX_BODY = 4 * 1024 * 1024;
 export async function servePage(options: PageOptions): Promise<PageServer> {
   const assets = await loadAssets();
   const token = options.token ?? randomToken();
-  const feed = new FleetFeed(options.home);
+  const source = options.source ?? homeSource(options.home);
   const stop = new AbortController();
   let port = 0;
   const handle = (request: Request): Promise<Response> =>
-    route(request, { assets, token, feed, options, port, stop: stop.signal });
+    route(request, { assets, token, source, port, stop: stop.signal });
   const server: Deno.HttpServer<Deno.NetAddr> = Deno.serve({
     hostname: "127.0.0.1",
     port: options.port ?? 0,
@@ -81,7 +85,7 @@ export async function servePage(options: PageOptions): Promise<PageServer> {
   port = server.addr.port;
   const close = async () => {
     stop.abort();
-    await feed.stop();
+    await source.close();
     await server.shutdown();
   };
   return {
@@ -95,8 +99,7 @@ export async function servePage(options: PageOptions): Promise<PageServer> {
 interface Context {
   readonly assets: ReadonlyMap<string, PageAsset>;
   readonly token: string;
-  readonly feed: FleetFeed;
-  readonly options: PageOptions;
+  readonly source: PageSource;
   readonly port: number;
   readonly stop: AbortSignal;
 }
@@ -182,7 +185,7 @@ function fleet(context: Context): Response {
       }
       busy = false;
     };
-    return context.feed.listen((sessions) => {
+    return context.source.listen((sessions) => {
       latest = { type: "fleet", sessions };
       pump();
     });
@@ -194,19 +197,14 @@ async function watch(
   id: string,
   cursor: number,
 ): Promise<Response> {
-  const client = await clientOf(context, id);
   const from = Number.isSafeInteger(cursor) && cursor >= 0 ? cursor : 0;
   const left = new AbortController();
-  const events = client.watch({
-    cursor: from,
-    answers: true,
-    signal: left.signal,
-  });
+  const events = await context.source.watch(id, from, left.signal);
   return stream(context.stop, (send, close) => {
     (async () => {
       for await (const event of events) await send(event);
     })().catch(() => {}).finally(() => {
-      client.close();
+      left.abort();
       close();
     });
     return () => left.abort();
@@ -219,25 +217,24 @@ async function act(
   id: string,
   body: Record<string, unknown>,
 ): Promise<Response> {
-  if (!["answer", "turn", "interrupt"].includes(verb)) {
-    return plain(404, "no such call");
-  }
-  using client = await clientOf(context, id);
+  const { source } = context;
   if (verb === "interrupt") {
-    await client.interrupt();
+    await source.interrupt(id);
     return json({ interrupted: true });
   }
   if (verb === "turn") {
     if (typeof body.text !== "string") return plain(400, '"text" is missing');
-    return json(await client.writeTurn(body.text));
+    await source.turn(id, body.text);
+    return json({ written: true });
   }
+  if (verb !== "answer") return plain(404, "no such call");
   const { decision } = body;
   if (
     typeof body.id !== "string" || (decision !== "allow" && decision !== "deny")
   ) {
     return plain(400, '"id" or "decision" is missing');
   }
-  const answered = await client.answerAsk(body.id, {
+  const answered = await source.answer(id, body.id, {
     decision,
     ...typeof body.reason === "string" ? { reason: body.reason } : {},
     ...body.updatedInput === undefined
@@ -245,10 +242,6 @@ async function act(
       : { updatedInput: body.updatedInput },
   });
   return json({ answered });
-}
-
-function clientOf(context: Context, id: string): Promise<WorkerClient> {
-  return connect(workerFiles(workerHome(context.options.home), id).socket);
 }
 
 async function bodyOf(request: Request): Promise<Record<string, unknown>> {
@@ -274,11 +267,13 @@ function stream(
   const finish = () => {
     gone = true;
     free.resolve();
+    stop.removeEventListener("abort", close);
     end();
   };
+  let close = () => {};
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
-      const close = () => {
+      close = () => {
         if (gone) return;
         finish();
         controller.close();
