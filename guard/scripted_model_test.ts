@@ -222,6 +222,7 @@ Deno.test("startScriptedModel() gives each conversation its own steps and reques
       name: "sub",
       steps: [{ text: "sub one" }],
     }],
+    asides: ["short title"],
   });
   const said = async (answer: Response) =>
     (await answer.json()).content[0].text;
