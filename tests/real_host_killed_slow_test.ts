@@ -60,6 +60,13 @@ for (
         host.kill(signal);
         await host.status;
         await world.quiet();
+        // The socket that hooks and plugins ask through has gone too.
+        assertEquals(
+          (await world.list(`${world.home}/../tmp`)).filter((name) =>
+            name.startsWith("bulkhead-")
+          ),
+          [],
+        );
         assertEquals(
           (await world.list(world.workspace)).filter((file) =>
             file.endsWith(".txt")

@@ -9,7 +9,13 @@
  * @module
  */
 
-import { ensurePrivateDir, joinPath, readLines } from "@bulkhead/sandbox";
+import {
+  ensurePrivateDir,
+  joinPath,
+  type ManagedProcess,
+  readLines,
+  startProcess,
+} from "@bulkhead/sandbox";
 import { isJsonObject, type JsonObject } from "../frame.ts";
 import type { ToolServer } from "./tool_server.ts";
 
@@ -48,12 +54,16 @@ const MAX_LINE = 64 * 1024 * 1024;
 /** A socket path may have 107 bytes; this is what our own names need of them. */
 const MAX_DIR = 90;
 
+/** Waits for the end of its input, which comes when we die, and removes the directory. */
+const SWEEP = 'cat >/dev/null; rm -rf -- "$1"';
+
 /** The socket, and the private directory that it lies in. */
 export class Bridge implements AsyncDisposable {
   /** A directory of mode 0700 for this one session; it is removed at the end. */
   readonly dir: string;
   /** The path of the socket. */
   readonly path: string;
+  readonly #sweeper: ManagedProcess;
   readonly #options: BridgeOptions;
   readonly #listener: Deno.UnixListener;
   readonly #connections = new Set<Deno.UnixConn>();
@@ -61,8 +71,13 @@ export class Bridge implements AsyncDisposable {
   readonly #serving: Promise<void>;
   #calls = 0;
 
-  private constructor(dir: string, options: BridgeOptions) {
+  private constructor(
+    dir: string,
+    options: BridgeOptions,
+    sweeper: ManagedProcess,
+  ) {
     this.dir = dir;
+    this.#sweeper = sweeper;
     this.path = joinPath(dir, "bridge.sock");
     this.#options = options;
     this.#listener = Deno.listen({ transport: "unix", path: this.path });
@@ -83,7 +98,15 @@ export class Bridge implements AsyncDisposable {
       dir = await Deno.makeTempDir({ dir: "/tmp", prefix });
     }
     await ensurePrivateDir(dir);
-    return new Bridge(dir, options);
+    // A socket must not outlive us, not even a SIGKILL.
+    const sweeper = await startProcess(["/bin/sh", "-c", SWEEP, "sh", dir], {
+      cwd: "/",
+      env: { PATH: "/usr/bin:/bin" },
+      stderr: "null",
+      parentDeath: "none",
+    });
+    await sweeper.stdout.cancel();
+    return new Bridge(dir, options, sweeper);
   }
 
   /** Resolves when a plugin has said that it is loaded. */
@@ -105,6 +128,7 @@ export class Bridge implements AsyncDisposable {
     }
     for (const connection of this.#connections) shut(connection);
     await this.#serving;
+    await this.#sweeper.end();
     await Deno.remove(this.dir, { recursive: true }).catch(() => {});
   }
 

@@ -53,7 +53,7 @@ export interface OpenCodeOptions {
   /**
    * How long OpenCode may take until it listens.
    *
-   * @default {30000}
+   * @default {60000}
    */
   readonly readyMs?: number;
   /**
@@ -64,7 +64,7 @@ export interface OpenCodeOptions {
   readonly sessionMs?: number;
 }
 
-const HELLO_MS = 10_000;
+const HELLO_MS = 30_000;
 const NO_HELLO =
   "its plugin did not call home, so no turn is started: is OPENCODE_PURE set?";
 const SETTLE_MS = 1500;
@@ -303,7 +303,7 @@ class OpenCodeDriver implements AgentDriver {
     start: AgentStart,
     password: string,
   ): Promise<AgentStarted> {
-    const listenMs = this.#options.readyMs ?? 30_000;
+    const listenMs = this.#options.readyMs ?? 60_000;
     const origin = await whereItListens(running.lines, listenMs);
     const api = running.api = new OpencodeApi(origin, password);
     // At the same time: each of the two is a round trip to a server that has just woken up.
