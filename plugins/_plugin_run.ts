@@ -90,6 +90,8 @@ export class PluginProgram {
   readonly #spec: ProgramSpec;
   readonly #values: Placeholders;
   readonly #argv: readonly string[];
+  /** Why it is refused whenever it is run. */
+  readonly #refusal: string | undefined;
   /** Why it will fail when it is run, as far as that is known before. */
   readonly note: string | undefined;
 
@@ -98,18 +100,20 @@ export class PluginProgram {
     spec: ProgramSpec,
     values: Placeholders,
     argv: readonly string[],
+    refusal?: string,
   ) {
     this.#host = host;
     this.#spec = spec;
     this.#values = values;
     this.#argv = argv;
+    this.#refusal = refusal;
     const [path = ""] = argv;
     const inner = path.startsWith(`${host.dir}/`)
       ? path.slice(host.dir.length + 1)
       : undefined;
-    if (inner !== undefined && host.paths.get(inner) !== true) {
-      this.note = `there is no file ${quote(inner)} in the plugin`;
-    }
+    this.note = inner !== undefined && host.paths.get(inner) !== true
+      ? `there is no file ${quote(inner)} in the plugin`
+      : refusal;
   }
 
   /** Settles a program; a text says why it cannot be run. */
@@ -139,8 +143,13 @@ export class PluginProgram {
       ...program.args.map((argument) => expand(argument, values)),
     ];
     const { args, problem } = resolveArguments(argv, host);
-    if (problem !== undefined) return problem;
-    return new PluginProgram(host, spec, values, [command.path, ...args]);
+    return new PluginProgram(
+      host,
+      spec,
+      values,
+      [command.path, ...args],
+      problem,
+    );
   }
 
   /** The command for messages: as declared. */
@@ -157,6 +166,7 @@ export class PluginProgram {
    */
   async run(options: ProgramRun): Promise<ProgramResult> {
     const host = this.#host;
+    if (this.#refusal !== undefined) throw new TypeError(this.#refusal);
     const isDeno = this.#spec.program.kind === "deno";
     // The look at the imports must see trusted content.
     if (isDeno) await host.verify();

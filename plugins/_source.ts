@@ -136,7 +136,7 @@ async function readArchive(
   if (sha256 !== undefined && found !== sha256) {
     throw new InstallError(
       "checksum_mismatch",
-      `Cannot install from "${path}": its SHA-256 is ${found}, expected ${sha256}`,
+      `Cannot install from "${path}": its sha256 is ${found}, expected ${sha256}`,
       {
         fix:
           "download the archive again, or ask its publisher for the right SHA-256",

@@ -12,6 +12,7 @@ import {
   string,
   strings,
 } from "./_plugin_case.ts";
+import { relationCheck } from "./_plugin_relations.ts";
 import { livingProcesses, pidIsDead } from "./_plugin_processes.ts";
 
 /** What a step brought to light. Absent parts do not apply to the step. */
@@ -83,7 +84,7 @@ export async function unmet(
       .exec(key) ?? [];
     if (condition === "IfSandbox" && !seen.sandboxed) continue;
     if (condition === "IfNoSandbox" && seen.sandboxed) continue;
-    const check = Object.hasOwn(CHECKS, name) ? CHECKS[name] : undefined;
+    const check = checkOf(name);
     if (check === undefined) return `unknown expectation "${key}"`;
     const problem = await check(wanted, seen);
     if (problem !== undefined) return `${key}: ${problem}`;
@@ -94,42 +95,33 @@ export async function unmet(
 const CHECKS: Record<string, Check> = {
   // Loading.
   outcome: (wanted, { outcome }) => {
-    const alias: Record<string, string> = {
-      "blocked_pending_trust": "blocked",
-      blockedPendingTrust: "blocked",
-    };
-    const word = string(wanted, "outcome");
-    if (/error|reject/i.test(word)) return same("error", outcome);
-    return same(alias[word] ?? word, outcome);
-  },
-  tools: (wanted, { tools }) => same(wanted, tools?.map((tool) => tool.name)),
-  toolCount: (wanted, { tools }) => same(wanted, tools?.length),
-  toolsCount: (wanted, { tools }) => same(wanted, tools?.length),
-  toolsAtLeast: (wanted, { tools }) => atLeast(wanted, tools?.length),
-  toolsInclude: (wanted, { tools }) =>
-    every(wanted, (name) => tools?.some((tool) => tool.name === name) ?? false),
-  toolsExclude: (wanted, { tools }) =>
-    every(
-      wanted,
-      (name) => !(tools?.some((tool) => tool.name === name) ?? false),
-    ),
-  toolsMatch: (wanted, { tools }) => {
-    const pattern = new RegExp(string(wanted, "toolsMatch"));
-    return none(
-      tools?.filter((tool) => !pattern.test(tool.name)).map((tool) =>
-        tool.name
-      ),
-    );
+    const word = string(wanted, "outcome").replaceAll(/[^a-z]/gi, "");
+    if (/error|reject|invalid/i.test(word)) return same("error", outcome);
+    if (/^(?:blocked|refused|untrusted)/i.test(word)) {
+      return same("blocked", outcome);
+    }
+    return same(word, outcome);
   },
   uniqueTools: (wanted, { tools }) => {
     const names = tools?.map((tool) => tool.name) ?? [];
     return same(wanted, new Set(names).size === names.length);
   },
-  plugins: (wanted, { plugins }) => same(wanted, plugins),
-  hooks: (wanted, { hooks }) => {
-    if (typeof wanted === "number") return same(wanted, hooks?.length);
-    const pairs = Array.isArray(wanted) && wanted.some(Array.isArray);
-    return same(wanted, pairs ? hooks : hooks?.map(([, event]) => event));
+  toolsSorted: (wanted, { tools }) => {
+    const names = tools?.map((tool) => tool.name) ?? [];
+    return same(wanted, same([...names].sort(), names) === undefined);
+  },
+  hooks: (wanted, seen) => {
+    const { hooks } = seen;
+    if (Array.isArray(wanted) && wanted.some(Array.isArray)) {
+      return same(wanted, hooks);
+    }
+    if (Array.isArray(wanted) && wanted.some(isObject)) {
+      return same(
+        wanted,
+        hooks?.map(([plugin, event]) => ({ plugin, event })),
+      );
+    }
+    return relationCheck("hookEvents")?.(wanted, seen);
   },
   version: (wanted, { versions }) => {
     if (!isObject(wanted)) return same([wanted], Object.values(versions ?? {}));
@@ -141,10 +133,6 @@ const CHECKS: Record<string, Check> = {
   description: (wanted, { tools }) =>
     perTool(wanted, tools, (tool) => tool.description),
   inputSchema: (wanted, { tools }) =>
-    perTool(wanted, tools, (tool) => tool.inputSchema),
-  params: (wanted, { tools }) =>
-    perTool(wanted, tools, (tool) => tool.inputSchema),
-  schema: (wanted, { tools }) =>
     perTool(wanted, tools, (tool) => tool.inputSchema),
   wireSchemaSafe: (wanted, { tools }) =>
     same(wanted, (tools ?? []).every((tool) => isWireSafe(tool.inputSchema))),
@@ -159,7 +147,11 @@ const CHECKS: Record<string, Check> = {
     );
     return same(wanted, reachable || named);
   },
-  warnings: (wanted, { warnings = [], lines = [] }) => {
+  warnings: (wanted, seen) => {
+    const { warnings = [], lines = [] } = seen;
+    if (typeof wanted !== "number") {
+      return relationCheck("lines")?.(wanted, seen);
+    }
     // The seed warns of manifests that cannot be loaded, and of a closed gate with one line; ours also tells about
     // single entries and about everything else a person should see. An exact number may mean either.
     const manifests = warnings.filter((line) => !/\): line \d+: /.test(line));
@@ -168,53 +160,15 @@ const CHECKS: Record<string, Check> = {
       ? undefined
       : `found ${JSON.stringify(warnings)}`;
   },
-  warningsAtLeast: (wanted, { lines }) => atLeast(wanted, lines?.length),
   warningsAtMost: (wanted, { warnings }) => atMost(wanted, warnings?.length),
-  warningMatches: (wanted, { lines }) =>
-    every(wanted, (part) => (lines ?? []).some((line) => matches(line, part))),
-  warningNotMatches: (wanted, { lines }) =>
-    every(wanted, (part) => !(lines ?? []).some((line) => matches(line, part))),
-  prompts: (wanted, { prompts }) => same(wanted, prompts?.length),
-  promptsAtMost: (wanted, { prompts }) => atMost(wanted, prompts?.length),
-  promptMatches: (wanted, { prompts }) =>
-    every(wanted, (part) => matches((prompts ?? []).join("\n"), part)),
-  promptNotMatches: (wanted, { prompts }) =>
-    every(wanted, (part) => !matches((prompts ?? []).join("\n"), part)),
+  prompted: (wanted, { prompts }) => same(wanted, (prompts ?? []).length > 0),
 
   // Calls.
   isError: (wanted, { isError }) => same(wanted, isError),
-  textContains: (wanted, seen) =>
-    every(wanted, (part) => textOf(seen).includes(part), textOf(seen)),
-  textNotContains: (wanted, seen) =>
-    every(wanted, (part) => !textOf(seen).includes(part), textOf(seen)),
-  textMatches: (wanted, seen) =>
-    every(
-      wanted,
-      (part) => new RegExp(part, "s").test(textOf(seen)),
-      textOf(seen),
-    ),
-  textNotMatches: (wanted, seen) =>
-    every(
-      wanted,
-      (part) => !new RegExp(part, "s").test(textOf(seen)),
-      textOf(seen),
-    ),
-  textEquals: (wanted, seen) => same(wanted, textOf(seen)),
-  textStartsWith: (wanted, seen) =>
-    every(wanted, (part) => textOf(seen).startsWith(part), textOf(seen)),
-  textEndsWith: (wanted, seen) =>
-    every(wanted, (part) => textOf(seen).endsWith(part), textOf(seen)),
-  textLength: (wanted, seen) => same(wanted, textOf(seen).length),
-  textLengthAtLeast: (wanted, seen) => atLeast(wanted, textOf(seen).length),
-  textLengthAtMost: (wanted, seen) => atMost(wanted, textOf(seen).length),
-  textOrder: (wanted, seen) => {
-    let at = 0;
-    return every(wanted, (part) => {
-      const found = textOf(seen).indexOf(part, at);
-      at = found + part.length;
-      return found >= 0;
-    }, textOf(seen));
-  },
+  error: (wanted, seen) =>
+    typeof wanted === "boolean"
+      ? same(wanted, seen.isError ?? seen.error !== undefined)
+      : relationCheck("errorContains")?.(wanted, seen),
   stdoutJsonEquals: (wanted, seen) =>
     same(wanted === true ? seen.input ?? null : wanted, parsed(textOf(seen))),
   jsonSerializable: (wanted, { result }) => {
@@ -226,16 +180,15 @@ const CHECKS: Record<string, Check> = {
   signal: (wanted, { details }) => same(wanted, details?.signal),
   timedOut: (wanted, { details }) => same(wanted, details?.timedOut),
   aborted: (wanted, { details }) => same(wanted, details?.aborted),
+  truncated: (wanted, seen) => same(wanted, textOf(seen).includes("truncated")),
 
   // Hooks.
   blocked: (wanted, { blocked }) => same(wanted, blocked),
-  decision: (wanted, { decision }) => same(wanted, decision ?? null),
-  reason: (wanted, { reason }) =>
-    every(wanted, (part) => matches(reason ?? "", part), reason),
-  reasonContains: (wanted, { reason }) =>
-    every(wanted, (part) => (reason ?? "").includes(part), reason),
-  reasonMatches: (wanted, { reason }) =>
-    every(wanted, (part) => matches(reason ?? "", part), reason),
+  decision: (wanted, { decision }) => {
+    const alike: Record<string, string> = { block: "deny", approve: "allow" };
+    const word = typeof wanted === "string" ? alike[wanted] ?? wanted : wanted;
+    return same(word, decision ?? null);
+  },
   updatedInput: (wanted, { updatedInput }) =>
     same(wanted, updatedInput ?? null),
   additionalContext: (wanted, { additionalContext }) =>
@@ -243,22 +196,18 @@ const CHECKS: Record<string, Check> = {
       Array.isArray(wanted) ? wanted : [wanted],
       additionalContext,
     ),
-  fired: (wanted, { fired }) => same(wanted, fired),
-  failures: (wanted, { failures }) => same(wanted, failures?.length),
-  failuresAtLeast: (wanted, { failures }) => atLeast(wanted, failures?.length),
-  failureMatches: (wanted, { failures }) =>
-    every(
-      wanted,
-      (part) => (failures ?? []).some((line) => matches(line, part)),
-    ),
+  fired: (wanted, { fired }) =>
+    typeof wanted === "boolean"
+      ? same(wanted, (fired ?? 0) > 0)
+      : same(wanted, fired),
 
   // Installs.
-  ok: (wanted, { ok, error }) =>
-    wanted === ok ? undefined : `found ${ok}: ${error ?? "no error"}`,
-  errorMatches: (wanted, { error }) =>
-    every(wanted, (part) => matches(error ?? "", part), error),
-  errorContains: (wanted, { error }) =>
-    every(wanted, (part) => (error ?? "").includes(part), error),
+  ok: (wanted, { ok, isError, error }) => {
+    const found = ok ?? (isError === undefined ? undefined : !isError);
+    return wanted === found
+      ? undefined
+      : `found ${found}: ${error ?? "no error"}`;
+  },
 
   // Any step.
   maxMs: (wanted, { elapsedMs }) => atMost(wanted, elapsedMs),
@@ -266,6 +215,8 @@ const CHECKS: Record<string, Check> = {
   eventLoopMaxBlockMs: (wanted, { blockedMs }) => atMost(wanted, blockedMs),
   hostRssGrowthAtMostMB: (wanted, { rssGrowthMB }) =>
     atMost(wanted, rssGrowthMB),
+  // Whoever checks it is alive.
+  hostAlive: (wanted) => same(wanted, true),
   absent: async (wanted) => {
     for (const path of strings(wanted, "absent")) {
       if (await exists(path)) return `"${path}" is there`;
@@ -278,8 +229,26 @@ const CHECKS: Record<string, Check> = {
     }
     return undefined;
   },
-  fileContains: async (wanted) => await inFile(wanted, true),
-  fileNotContains: async (wanted) => await inFile(wanted, false),
+  fileContains: (wanted) =>
+    inFiles(wanted, (text, part) => text.includes(part)),
+  fileNotContains: (wanted) =>
+    inFiles(wanted, (text, part) => !text.includes(part)),
+  fileEquals: (wanted) =>
+    inFiles(wanted, (text, part) => text.trim() === part.trim()),
+  fileMode: async (wanted) => {
+    if (!isObject(wanted)) return "must be a table of path to mode";
+    for (const [path, mode] of Object.entries(wanted)) {
+      const found = ((await Deno.stat(path)).mode ?? 0) & 0o777;
+      const octal = typeof mode === "number" ? mode.toString(8) : string(
+        mode,
+        path,
+      ).replace(/^0o?/, "");
+      if (found.toString(8) !== octal) {
+        return `"${path}" has ${found.toString(8)}`;
+      }
+    }
+    return undefined;
+  },
   pidFileDead: async (wanted, seen) => {
     for (const path of strings(wanted, "pidFileDead")) {
       if (!await exists(path)) return `"${path}" is not there`;
@@ -293,18 +262,58 @@ const CHECKS: Record<string, Check> = {
     same(wanted, (await livingProcesses(seen.workspace)).length === 0),
 };
 
-async function inFile(
+/** Other words for a check. */
+const SAME_CHECK: [RegExp, string][] = [
+  [/^(?:status|result|state)$/, "outcome"],
+  [/^(?:toolsUnique|uniqueNames|uniqueToolNames)$/, "uniqueTools"],
+  [/^(?:params|schemas?|inputSchemas|parameters|wireSchema)$/, "inputSchema"],
+  [/^descriptions$/, "description"],
+  [/^versions$/, "version"],
+  [/^(?:wireSafe|schemaSafe|schemasSafe)$/, "wireSchemaSafe"],
+  [/^(?:failed|callError)$/, "isError"],
+  [/^(?:jsonEquals|textJsonEquals|outputJsonEquals)$/, "stdoutJsonEquals"],
+  [/^(?:exit|code|exitStatus)$/, "exitCode"],
+  [/^(?:timeout|isTimeout)$/, "timedOut"],
+  [/^(?:cancelled|canceled)$/, "aborted"],
+  [/^denied$/, "blocked"],
+  [/^(?:input|newInput|rewrittenInput)$/, "updatedInput"],
+  [/^(?:ran|firedCount|runs|ranHooks|hooksFired)$/, "fired"],
+  [/^(?:success|succeeded|installed)$/, "ok"],
+  [/^(?:withinMs|atMostMs|ms|msAtMost|elapsedMsAtMost)$/, "maxMs"],
+  [/^(?:atLeastMs|msAtLeast|elapsedMsAtLeast)$/, "minMs"],
+  [
+    /^(?:eventLoopBlock(?:ed)?(?:AtMost|Max)?Ms|maxEventLoopBlockMs)$/,
+    "eventLoopMaxBlockMs",
+  ],
+  [
+    /^(?:rssGrowthAtMostMB|hostRssGrowthMaxMB|maxRssGrowthMB)$/,
+    "hostRssGrowthAtMostMB",
+  ],
+  [/^(?:noCrash|alive)$/, "hostAlive"],
+  [/^(?:notPresent|missing|filesAbsent|notExists)$/, "absent"],
+  [/^(?:exists|filesPresent)$/, "present"],
+  [/^(?:filesContain|fileIncludes)$/, "fileContains"],
+  [/^(?:pidFilesDead|pidDead|pidsDead|deadPidFiles)$/, "pidFileDead"],
+  [/^(?:noOrphans|noProcessesLeft|noLeftovers)$/, "noProcessLeft"],
+  [/^(?:mode|fileModes|modes)$/, "fileMode"],
+];
+
+function checkOf(name: string): Check | undefined {
+  if (Object.hasOwn(CHECKS, name)) return CHECKS[name];
+  const [, known] = SAME_CHECK.find(([words]) => words.test(name)) ?? [];
+  return known === undefined ? relationCheck(name) : CHECKS[known];
+}
+
+async function inFiles(
   wanted: Json,
-  contained: boolean,
+  holds: (text: string, part: string) => boolean,
 ): Promise<string | undefined> {
-  if (typeof wanted !== "object" || wanted === null || Array.isArray(wanted)) {
-    return "must be a table of path to texts";
-  }
+  if (!isObject(wanted)) return "must be a table of path to texts";
   for (const [path, parts] of Object.entries(wanted)) {
     const text = await Deno.readTextFile(path).catch(() => "");
     for (const part of strings(parts, path)) {
-      if (text.includes(part) !== contained) {
-        return `"${path}" ${contained ? "lacks" : "holds"} ${brief(part)}`;
+      if (!holds(text, part)) {
+        return `"${path}" is ${brief(text)}, against ${brief(part)}`;
       }
     }
   }
@@ -328,8 +337,14 @@ function perTool(
   tools: readonly ObservedTool[] | undefined,
   get: (tool: ObservedTool) => unknown,
 ): string | undefined {
-  if (typeof wanted !== "object" || wanted === null || Array.isArray(wanted)) {
-    return "must be a table by tool";
+  // A case with one tool may leave its name out.
+  if (
+    !isObject(wanted) ||
+    !Object.keys(wanted).some((key) => key.startsWith("plugin__"))
+  ) {
+    return tools?.length === 1 && tools[0] !== undefined
+      ? same(wanted, get(tools[0]))
+      : "must be a table by tool";
   }
   for (const [name, value] of Object.entries(wanted)) {
     const tool = tools?.find((each) => each.name === name);
@@ -340,41 +355,10 @@ function perTool(
   return undefined;
 }
 
-/** Expectations spell patterns and plain texts alike. */
-function matches(text: string, part: string): boolean {
-  if (text.includes(part)) return true;
-  try {
-    return new RegExp(part, "s").test(text);
-  } catch {
-    return false;
-  }
-}
-
-function every(
-  wanted: Json,
-  holds: (part: string) => boolean,
-  found?: string,
-): string | undefined {
-  for (const part of strings(wanted, "an expectation")) {
-    if (!holds(part)) {
-      return `${brief(part)} does not hold${
-        found === undefined ? "" : ` for ${brief(found)}`
-      }`;
-    }
-  }
-  return undefined;
-}
-
 function same(wanted: Json, found: unknown): string | undefined {
   return canonical(wanted) === canonical(found)
     ? undefined
     : `wanted ${brief(canonical(wanted))}, found ${brief(canonical(found))}`;
-}
-
-function none(found: readonly string[] | undefined): string | undefined {
-  return found === undefined || found.length > 0
-    ? `not for ${brief(JSON.stringify(found) ?? "nothing")}`
-    : undefined;
 }
 
 function atLeast(wanted: Json, found: number | undefined): string | undefined {
