@@ -103,7 +103,7 @@ function judgeLine(
       },
       {
         now: Date.now(),
-        home: optionalText(fields, "home"),
+        home: optionalText(fields, "home") ?? grantedHome(),
         env: textRecord(fields, "env"),
         protectedPaths: textList(fields, "protected"),
         ...typeof hints === "boolean" ? { hints } : {},
@@ -115,6 +115,15 @@ function judgeLine(
     const detail = error instanceof Error ? error.message : String(error);
     return { id, error: `Cannot judge line ${number}: ${detail}` };
   }
+}
+
+/** The account's home directory, which a line may replace; without the grant it is unknown. */
+function grantedHome(): string | undefined {
+  const { state } = Deno.permissions.querySync({
+    name: "env",
+    variable: "HOME",
+  });
+  return state === "granted" ? Deno.env.get("HOME") : undefined;
 }
 
 /** A field that is a text, if it is there. */

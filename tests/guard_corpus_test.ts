@@ -48,6 +48,7 @@ for (
   const [name, path] of [
     ["shared", "fixtures/cases/guard/cases.jsonl"],
     ["own", "fixtures/guard_own_cases.jsonl"],
+    ["blind", "fixtures/guard_blind_cases.jsonl"],
   ] as const
 ) {
   Deno.test(`decideLine() is right on every clear case of the ${name} corpus`, async () => {

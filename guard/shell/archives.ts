@@ -7,7 +7,7 @@ import { joinPath } from "@bulkhead/sandbox/paths";
 import { type CallReader, writes } from "./call.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
-import { isRemote } from "./verbs.ts";
+import { applyTable, isRemote } from "./verbs.ts";
 
 const tar: CallReader = (call) => {
   const [first = "", ...rest] = call.args;
@@ -169,6 +169,63 @@ const split: CallReader = (call) => {
   return UNKNOWN_STREAM;
 };
 
+const zstd: CallReader = (call) => {
+  const read = readOptions(call.args, {
+    takes: "-T -D -M --threads --memory --format",
+    writes: "-o --output-dir-flat --output-dir-mirror",
+  });
+  if (
+    hasOption(read, "-c", "-l", "-t", "--stdout", "--list", "--test", "--help")
+  ) return UNKNOWN_STREAM;
+  const output = optionValue(
+    read,
+    "-o",
+    "--output-dir-flat",
+    "--output-dir-mirror",
+  );
+  if (output !== undefined) writes(call, output);
+  for (const path of read.operands) {
+    if (hasOption(read, "--rm")) writes(call, path, "tree");
+    // Without a place the output lies beside its source, which is kept.
+    else if (output === undefined && path !== "-") writes(call, path);
+  }
+  return UNKNOWN_STREAM;
+};
+
+/** `ar rcs lib.a x.o`, `ar x lib.a`: the key letters say whether the archive is written. */
+const ar: CallReader = (call) => {
+  const read = readOptions(call.args, { takes: "", writes: "--output" });
+  const [first = "", ...others] = read.operands;
+  const dashed = read.options.map(([name]) => /^-\w$/.test(name) ? name : "")
+    .join("");
+  const keys = /[dmpqrtx]/.test(dashed) ? dashed : first;
+  const [archive] = keys === first ? others : read.operands;
+  if (/x/.test(keys)) writes(call, optionValue(read, "--output") ?? ".");
+  else if (/[dmqrs]/.test(keys) && archive !== undefined) writes(call, archive);
+  return UNKNOWN_STREAM;
+};
+
+const strip: CallReader = (call) => {
+  const read = readOptions(call.args, {
+    takes: "-F -I -O -R -K -N",
+    writes: "-o",
+  });
+  const output = optionValue(read, "-o");
+  for (const path of output === undefined ? read.operands : [output]) {
+    writes(call, path);
+  }
+  return UNKNOWN_STREAM;
+};
+
+const zip: CallReader = (call) => {
+  applyTable(call);
+  const read = readOptions(call.args, { takes: "-b -i -n -t -x -P -s -O" });
+  if (hasOption(read, "-m", "--move")) {
+    for (const path of read.operands.slice(1)) writes(call, path, "tree");
+  }
+  return UNKNOWN_STREAM;
+};
+
 /** The programs by name. */
 export const ARCHIVES: Readonly<Record<string, CallReader>> = {
   tar,
@@ -182,4 +239,9 @@ export const ARCHIVES: Readonly<Record<string, CallReader>> = {
   unzip,
   "dpkg-deb": dpkgDeb,
   split,
+  zstd,
+  unzstd: zstd,
+  ar,
+  strip,
+  zip,
 };

@@ -6,9 +6,28 @@
  */
 import { joinPath } from "@bulkhead/sandbox/paths";
 import { type Call, type CallReader, writes } from "./call.ts";
+import { recipesOf } from "./makefiles.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { readVariable } from "./parameters.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
+
+/** Name of the shell's note of the prefix that a build was configured with; no variable's name. */
+const CONFIGURED = "configured prefix";
+
+/** The prefix that an earlier part of the command has configured. */
+function configuredPrefix(call: Call): string | undefined {
+  return readVariable(CONFIGURED, call.state, call.context)?.[0];
+}
+
+/** `./configure --prefix=DIR`: a later `make install` goes there. */
+const configure: CallReader = (call) => {
+  const read = readOptions(call.args, { takes: "--prefix" });
+  if (hasOption(read, "--help", "-h", "--version")) return UNKNOWN_STREAM;
+  writes(call, ".");
+  const prefix = optionValue(read, "--prefix");
+  if (prefix !== undefined) call.state.set(CONFIGURED, [[prefix]]);
+  return UNKNOWN_STREAM;
+};
 
 const cmake: CallReader = (call) => {
   const { args } = call;
@@ -55,8 +74,17 @@ const cmake: CallReader = (call) => {
   if (hasOption(read, "--install")) {
     const prefix = optionValue(read, "--prefix");
     const destination = readVariable("DESTDIR", call.state, call.context)?.[0];
-    writes(call, destination ?? prefix ?? "/usr/local");
+    writes(
+      call,
+      destination ?? prefix ?? configuredPrefix(call) ?? "/usr/local",
+    );
     return UNKNOWN_STREAM;
+  }
+  for (const [name, value] of read.options) {
+    const prefix = name === "-D"
+      ? /^CMAKE_INSTALL_PREFIX(?::\w+)?=(.+)$/.exec(value ?? "")?.[1]
+      : undefined;
+    if (prefix !== undefined) call.state.set(CONFIGURED, [[prefix]]);
   }
   const tree = optionValue(read, "-B", "--build");
   writes(call, tree ?? ".");
@@ -66,7 +94,8 @@ const cmake: CallReader = (call) => {
   ) {
     writes(
       call,
-      readVariable("DESTDIR", call.state, call.context)?.[0] ?? "/usr/local",
+      readVariable("DESTDIR", call.state, call.context)?.[0] ??
+        configuredPrefix(call) ?? "/usr/local",
     );
   }
   return UNKNOWN_STREAM;
@@ -122,7 +151,17 @@ const make: CallReader = (call) => {
       /^(?:un)?install(?:-(?:bin|data|exec|lib|man|strip))?$/.test(arg)
     )
   ) {
-    writes(inner, place ?? prefix ?? "/usr/local");
+    writes(inner, place ?? prefix ?? configuredPrefix(call) ?? "/usr/local");
+  }
+  const file = optionValue(read, "-f", "--file", "--makefile") ?? "Makefile";
+  const { text } = file === "-"
+    ? call.stdin
+    : call.context.readFile(file, state);
+  if (text !== undefined) {
+    const targets = read.operands.filter((arg) => !arg.includes("="));
+    for (const line of recipesOf(text, targets, variables)) {
+      call.context.nested(() => call.context.run.text(line, state.fork(), {}));
+    }
   }
   for (const [name, value] of variables) {
     if (
@@ -138,6 +177,7 @@ const make: CallReader = (call) => {
 /** The programs by name. */
 export const BUILDS: Readonly<Record<string, CallReader>> = {
   cmake,
+  configure,
   make,
   gmake: make,
   bmake: make,

@@ -246,19 +246,31 @@ export class CodeValues {
       : this.#language === "ruby"
       ? /#\{([^{}]*)\}/g
       : this.#language === "perl" || this.#language === "php"
-      ? /(\$\w+)|\$\{(\w+)\}/g
+      ? /(\$ENV\{\w+\}|\$\w+)|\$\{(\w+)\}/g
       : /\$\{([^{}]*)\}/g;
     const result = text.replace(
       pattern,
       (whole, name?: string, other?: string) => {
         if (whole === "{{" || whole === "}}") return whole.charAt(0);
         const key = (name ?? (other === undefined ? "" : "$" + other)).trim();
-        const known = this.#known.get(key)?.text;
+        const known = this.#known.get(key)?.text ?? this.#surrounding(key);
         if (known === undefined) complete = false;
         return known ?? "";
       },
     );
     return complete ? result : undefined;
+  }
+
+  /** The text between an interpolation's braces, when it names environment or home. */
+  #surrounding(expression: string): string | undefined {
+    const name =
+      /^(?:process\.env\.|\$ENV\{|(?:(?:process\.env|os\.environ|ENV)\[|(?:os\.environ\.get|os\.getenv|Deno\.env\.get|ENV\.fetch)\()\s*["'])(\w+)["'\])}\s]*$/
+        .exec(expression)?.[1];
+    if (name !== undefined) return this.#around.variable(name);
+    return /^(?:[\w()'":]+\.)*(?:homedir|Path\.home|Dir\.home)(?:\(\))?$/
+        .test(expression)
+      ? this.#around.home
+      : undefined;
   }
 
   /** Arguments and environment: `sys.argv[1]`, `process.env.HOME`, `ENV["HOME"]`. */

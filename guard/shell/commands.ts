@@ -12,20 +12,25 @@ import { each, READS, type VerbSpec } from "./verb_spec.ts";
 const READERS =
   "cat tac head tail more wc nl od hexdump strings file stat ls dir vdir tree du df lsof ps pgrep pstree " +
   "top htop free uptime uname arch nproc lscpu id whoami who w groups hostname date cal locale tty " +
-  "echo printf true false yes seq factor expr bc dc test [ basename dirname realpath readlink pwd which " +
-  "whereis type man info help apropos whatis grep egrep fgrep zgrep rg ag ack cut tr fold fmt " +
+  "basename dirname realpath readlink pwd which " +
+  "whereis type grep egrep fgrep zgrep rg ag ack cut tr fold fmt " +
   "pr column paste join comm cmp diff diff3 sdiff colordiff md5sum sha1sum sha224sum sha256sum " +
   "sha384sum sha512sum b2sum cksum sum base32 basenc rev expand unexpand tsort numfmt jq xq gron " +
   "zcat bzcat xzcat zstdcat zless zmore ldd nm objdump readelf size addr2line c++filt env printenv " +
   "dig nslookup host ping traceroute netstat ss ip ifconfig nc ncat telnet kill pkill killall sleep " +
-  "wait jobs fg bg clear reset tput stty dmesg journalctl getent getconf ulimit psql mysql mongosh redis-cli " +
-  "tokei cloc scc shellcheck hadolint yamllint jsonlint pylint flake8 mypy pyright tflint actionlint " +
-  "ssh mosh lsblk blkid findmnt vmstat iostat sar acpi sensors fc-list codesign spctl otool lipo " +
+  "wait jobs fg bg clear reset tput stty dmesg journalctl getent getconf ulimit mongosh " +
+  "tokei cloc scc shellcheck hadolint yamllint jsonlint pyright tflint actionlint " +
+  "lsblk blkid findmnt vmstat iostat sar acpi sensors fc-list codesign spctl otool lipo " +
   "look spell aspell units ag bat batcat delta difft fzf tldr nvidia-smi";
+
+/** Programs whose arguments are text, or run elsewhere: what looks like an option is none. */
+const TEXT =
+  "echo printf true false yes seq factor expr bc dc test [ man info help apropos whatis ssh mosh";
 
 /** The table. A program that is not in it is judged by its options alone, see `verbs.ts`. */
 export const COMMANDS: Readonly<Record<string, VerbSpec>> = {
-  ...each(READERS, READS),
+  ...each(READERS, { guess: true }),
+  ...each(TEXT, READS),
   ...FILE_COMMANDS,
   ...BUILD_COMMANDS,
   ...DOCUMENT_COMMANDS,
@@ -34,6 +39,30 @@ export const COMMANDS: Readonly<Record<string, VerbSpec>> = {
 /** Long options that name an output in programs the table does not know. */
 export const OUTPUT_OPTION =
   /^--(?:out(?:put)?(?:[-_]?(?:file|dir|directory|path|document|folder|filename))?|(?:dest|destination|target)(?:[-_]?(?:dir|directory|path))?|.*[-_]out|log[-_]?file|logfile|report[-_]?file|save[-_]?(?:to|dir|path)|export[-_]?(?:to|file|dir|path)|write[-_]?to|build[-_]?dir|dist[-_]?dir|download[-_]?dir|cache[-_]?(?:dir|location)|junit[-_]?xml|install[-_]?dir)$/i;
+
+/** Programs that keep settings or credentials of the account, by the arguments that change them. */
+export const ACCOUNT: Readonly<Record<string, RegExp>> = {
+  aws: /^(?:configure(?: set | import |$)|sso login)/,
+  az:
+    /^(?:login|logout|configure|config set|account set|extension (?:add|remove))/,
+  gcloud:
+    /^(?:init|config set|config configurations (?:create|activate|delete)|auth (?:login|revoke|activate-service-account)|components (?:install|update|remove))/,
+  gh:
+    /^(?:auth (?:login|logout|refresh|setup-git|switch)|config set|extension (?:install|remove|upgrade)|alias (?:set|delete|import))/,
+  docker:
+    /^(?:login|logout|context (?:use|create|rm|update)|plugin (?:install|rm|remove))/,
+  kubectl:
+    /^config (?:use-context|set|unset|delete-|rename-)(?!.*--kubeconfig)/,
+  helm: /^(?:repo (?:add|remove|update)|plugin (?:install|uninstall|update))/,
+  code: /(?:^| )--(?:un)?install-extension/,
+  "huggingface-cli": /^log(?:in|out)/,
+  hf: /^auth log(?:in|out)/,
+  vercel: /^log(?:in|out)/,
+  netlify: /^log(?:in|out)/,
+  wrangler: /^log(?:in|out)/,
+  firebase: /^log(?:in|out)/,
+  heroku: /^(?:login|logout|auth:log|plugins:install)/,
+};
 
 /** Programs that change the machine or the account, by sub-command or always. */
 export const SYSTEM: Readonly<Record<string, RegExp | true>> = {

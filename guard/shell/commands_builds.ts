@@ -20,6 +20,9 @@ export const BUILD_COMMANDS: Readonly<Record<string, VerbSpec>> = {
       "-I -L -D -U -include -isystem -x -T -Xlinker -Xclang -arch -target -framework -l",
     writes: "-o -MF -dumpdir",
     singleDash: true,
+    here: true,
+    hereUnless:
+      "-E -M -MM -fsyntax-only -v --version --help -dumpversion -dumpmachine -print-search-dirs -print-file-name",
   }),
   ld: { takes: "-T -L -l -rpath -soname", writes: "-o -Map", singleDash: true },
   as: { takes: "-I", writes: "-o" },
@@ -27,25 +30,36 @@ export const BUILD_COMMANDS: Readonly<Record<string, VerbSpec>> = {
     takes:
       "-L -l -C -A -W -D -F --crate-name --crate-type --edition --emit --target --cfg --extern",
     writes: "-o --out-dir",
+    here: true,
+    hereUnless: "-V -vV --version --help -h --print --explain",
   },
   javac: {
     takes: "-cp -classpath -source -target --release -sourcepath --module-path",
     writes: "-d -s -h",
     singleDash: true,
+    here: true,
+    hereUnless: "-version --version -help --help",
   },
   jar: READS,
   kotlinc: { takes: "-cp", writes: "-d", singleDash: true },
   scalac: { takes: "-cp", writes: "-d", singleDash: true },
   ghc: { writes: "-o -outputdir -odir -hidir", singleDash: true },
   nasm: { takes: "-f -I", writes: "-o -l" },
-  protoc: { takes: "-I --proto_path", writes: "-o --descriptor_set_out" },
+  protoc: {
+    takes: "-I --proto_path",
+    writes: "-o --descriptor_set_out",
+    guess: true,
+  },
   flex: { writes: "-o" },
   bison: { writes: "-o -d" },
   swig: { writes: "-o -outdir -oh", singleDash: true },
   tsc: {
     takes: "-t -m --target --module --lib --jsx",
     writes:
-      " --outDir --outFile --declarationDir --tsBuildInfoFile --generateTrace --generateCpuProfile",
+      "--outDir --outFile --declarationDir --tsBuildInfoFile --generateTrace --generateCpuProfile -p --project",
+    here: true,
+    unless:
+      "--noEmit --showConfig --listFilesOnly -v --version -h --help --all",
   },
   esbuild: { writes: "--outfile --outdir --metafile" },
   swc: { takes: "--config-file", writes: "-o -d --out-file --out-dir" },
@@ -136,6 +150,9 @@ export const BUILD_COMMANDS: Readonly<Record<string, VerbSpec>> = {
         takes: "-p -mod -tags -ldflags -gcflags -asmflags -buildmode -toolexec",
         writes: "-o",
         singleDash: true,
+        here: true,
+        // With a pattern of several packages nothing is kept.
+        hereUnless: "./... all",
       },
       test: {
         takes: "-run -bench -count -timeout -tags -p -parallel -mod",
@@ -161,6 +178,7 @@ export const BUILD_COMMANDS: Readonly<Record<string, VerbSpec>> = {
         operands: "all",
         unless: "--check",
         takes: "-c --config --ext --ignore",
+        here: true,
       },
       lint: {
         operands: "all",
@@ -200,14 +218,23 @@ export const BUILD_COMMANDS: Readonly<Record<string, VerbSpec>> = {
     takes: "-P -D -pl -s -gs -T",
     writes: "-f --file -l --log-file",
     singleDash: true,
+    here: true,
+    hereUnless: "-v --version -h --help help:help validate",
   },
-  mvnw: { takes: "-P -D -pl", writes: "-f --file", singleDash: true },
+  mvnw: {
+    takes: "-P -D -pl",
+    writes: "-f --file",
+    singleDash: true,
+    here: true,
+    hereUnless: "-v --version -h --help",
+  },
   dotnet: {
     subs: {
       ...each("build publish pack test", {
         takes:
           "-c -f -r -v --configuration --framework --runtime --filter --logger",
         writes: "-o --output --results-directory",
+        here: true,
       }),
       new: { takes: "-n --name -lang", writes: "-o --output" },
       clean: { writes: "-o --output" },
@@ -215,10 +242,19 @@ export const BUILD_COMMANDS: Readonly<Record<string, VerbSpec>> = {
   },
   pytest: {
     takes:
-      "-k -m -p -c -n -o -W --ignore --deselect --maxfail --tb --cov --cov-config --durations --color --confcutdir",
+      "-k -m -p -c -n -o -W --ignore --deselect --maxfail --tb --cov-config --durations --color --confcutdir --override-ini --rootdir --cov-report",
     writes:
       "--basetemp --junitxml --junit-xml --html --result-log --log-file --report-log",
+    named: "-o --override-ini --cov-report",
+    exact: true,
   },
+  mypy: {
+    takes: "-p -m -c --config-file --python-version --python-executable",
+    writes:
+      "--cache-dir --junit-xml --html-report --txt-report --xml-report --linecount-report --any-exprs-report --cobertura-xml-report",
+  },
+  flake8: { takes: "--config --select --ignore", writes: "--output-file" },
+  pylint: { takes: "-d -e -f -j --rcfile", writes: "--output", guess: true },
   jest: {
     takes: "-t -c --config --testPathPattern --maxWorkers",
     writes: "--coverageDirectory --outputFile --cacheDirectory",
@@ -229,11 +265,12 @@ export const BUILD_COMMANDS: Readonly<Record<string, VerbSpec>> = {
   },
   coverage: {
     subs: {
-      run: READS,
-      html: { writes: "-d --directory" },
-      xml: { writes: "-o" },
-      json: { writes: "-o" },
-      lcov: { writes: "-o" },
+      run: { here: true },
+      html: { writes: "-d --directory", here: true },
+      xml: { writes: "-o", here: true },
+      json: { writes: "-o", here: true },
+      lcov: { writes: "-o", here: true },
+      erase: HERE,
     },
   },
   tox: { takes: "-e -c", writes: "--workdir --result-json" },
@@ -244,22 +281,41 @@ export const BUILD_COMMANDS: Readonly<Record<string, VerbSpec>> = {
   },
   mkdocs: {
     subs: {
-      build: { takes: "-f --config-file -t", writes: "-d --site-dir" },
+      build: {
+        takes: "-f --config-file -t",
+        writes: "-d --site-dir",
+        here: true,
+      },
       new: ALL,
     },
   },
   hugo: {
     takes: "-b -c -e --baseURL --environment",
     writes: "-d -s --destination --source",
+    here: true,
+    hereUnless: "server serve list version env config help",
     subs: { new: { operands: "rest" } },
   },
   jekyll: {
     subs: {
-      build: { takes: "--config", writes: "-d --destination" },
+      build: { takes: "--config", writes: "-d --destination", here: true },
       new: ALL,
     },
   },
-  jupyter: { takes: "--to", writes: "--output-dir" },
+  jupyter: {
+    writes: "--output-dir",
+    subs: {
+      nbconvert: {
+        takes: "--to --template --ExecutePreprocessor.timeout",
+        writes: "--output-dir",
+        operands: "all",
+        onlyWith: "--inplace",
+        here: true,
+        hereUnless: "--stdout",
+      },
+    },
+  },
+  papermill: { operands: "second", takes: "-p -r -f -y -k --kernel --cwd" },
   doxygen: { operands: "all", onlyWith: "-g -u -w" },
   virtualenv: { operands: "all", takes: "-p --python --prompt" },
   // Scaffolding
@@ -292,6 +348,10 @@ export const BUILD_COMMANDS: Readonly<Record<string, VerbSpec>> = {
       clone: { operands: "second", takes: "-b -r -u" },
       archive: { operands: "all", takes: "-r -t -p" },
       init: ALL,
+      ...each("commit ci update up pull add addremove revert import strip", {
+        takes: "-m -u -r -I -X -l",
+        here: true,
+      }),
     },
   },
   svn: {
@@ -302,7 +362,11 @@ export const BUILD_COMMANDS: Readonly<Record<string, VerbSpec>> = {
         operands: "all",
         takes: "-m",
       }),
-      ...each("update up cleanup", { operands: "all", takes: "-r" }),
+      ...each("update up cleanup", {
+        operands: "all",
+        takes: "-r",
+        here: true,
+      }),
     },
   },
   gh: {
@@ -327,7 +391,22 @@ export const BUILD_COMMANDS: Readonly<Record<string, VerbSpec>> = {
     writes: "-out -state -state-out -backup -chdir",
     singleDash: true,
     subs: {
-      fmt: { operands: "all", unless: "-check -diff", singleDash: true },
+      fmt: {
+        operands: "all",
+        unless: "-check -diff",
+        singleDash: true,
+        here: true,
+      },
+      ...each("init get apply destroy import", HERE),
+    },
+  },
+  helm: {
+    takes: "-n --namespace --kube-context",
+    subs: {
+      package: { writes: "-d --destination", here: true },
+      pull: { writes: "-d --destination --untardir", here: true },
+      create: ALL,
+      template: { writes: "--output-dir" },
     },
   },
   tofu: { writes: "-out -state -state-out -chdir", singleDash: true },

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ALL, READS, type VerbSpec } from "./verb_spec.ts";
+import { ALL, each, READS, type VerbSpec } from "./verb_spec.ts";
 
 /** The rows by program. */
 export const DOCUMENT_COMMANDS: Readonly<Record<string, VerbSpec>> = {
@@ -13,6 +13,14 @@ export const DOCUMENT_COMMANDS: Readonly<Record<string, VerbSpec>> = {
       "-f -t -r -w -V -M -H -B -A -c --from --to --template --metadata --variable --filter --css",
     writes: "-o --output --extract-media --log",
   },
+  ...each("pdflatex xelatex lualatex latex tex pdftex latexmk tectonic", {
+    takes: "-jobname -interaction -e -usepretex",
+    writes:
+      "-output-directory -aux-directory -outdir -auxdir -out2dir --outdir --output-directory -o",
+    singleDash: true,
+    here: true,
+    hereUnless: "-version --version -help --help",
+  }),
   dot: { takes: "-T -K -G -N -E", writes: "-o" },
   neato: { takes: "-T -K", writes: "-o" },
   plantuml: { writes: "-o" },
@@ -132,4 +140,37 @@ export const DOCUMENT_COMMANDS: Readonly<Record<string, VerbSpec>> = {
   },
   dasel: { takes: "-f -r -w -v -t", writes: "-o" },
   nbstripout: ALL,
+  rubocop: {
+    operands: "all",
+    onlyWith: "-a -A --autocorrect --autocorrect-all --auto-correct",
+    takes: "-c -f --only --except --format",
+    writes: "-o --out",
+  },
+  standard: { operands: "all", onlyWith: "--fix" },
+  "clang-tidy": {
+    operands: "all",
+    onlyWith: "-fix -fix-errors --fix --fix-errors",
+    takes: "-p -checks",
+    writes: "-export-fixes",
+    singleDash: true,
+  },
+  sqlfluff: { subs: { fix: ALL, format: ALL } },
+  markdownlint: { operands: "all", onlyWith: "--fix -f", writes: "-o" },
+  tidy: {
+    operands: "all",
+    onlyWith: "-m -modify",
+    takes: "-config -wrap -f -file",
+    writes: "-o -output -f",
+    singleDash: true,
+  },
+  xmlstarlet: {
+    subs: {
+      ed: {
+        operands: "final",
+        onlyWith: "-L --inplace",
+        takes: "-u -v -d -x -i -a -s -t -n -r -N",
+      },
+    },
+  },
+  crudini: { operands: "first", onlyWith: "--set --del --merge" },
 };

@@ -43,6 +43,9 @@ export const FILE_COMMANDS: Readonly<Record<string, VerbSpec>> = {
   setfattr: { operands: "all", takes: "-n -v -x --restore" },
   setcap: { operands: "rest" },
   rename: { operands: "rest" },
+  "rename.ul": { operands: "rest" },
+  detox: ALL,
+  symlinks: { operands: "all", onlyWith: "-c -d -s" },
   prename: { operands: "rest", takes: "-e" },
   tee: { operands: "all" },
   sponge: { operands: "all" },
@@ -58,7 +61,11 @@ export const FILE_COMMANDS: Readonly<Record<string, VerbSpec>> = {
       "-a -b -C -l -n -t --suffix-length --bytes --line-bytes --lines --number --separator --additional-suffix --filter",
     operands: "second",
   },
-  csplit: { takes: "-b -n --suffix-format --digits", writes: "-f --prefix" },
+  csplit: {
+    takes: "-b -n --suffix-format --digits",
+    writes: "-f --prefix",
+    here: true,
+  },
   sort: {
     takes:
       "-k -t -S -T --key --field-separator --buffer-size --temporary-directory --parallel",
@@ -123,10 +130,13 @@ export const FILE_COMMANDS: Readonly<Record<string, VerbSpec>> = {
   lzma: { operands: "all", unless: "-c -l -t --stdout" },
   compress: { operands: "all", unless: "-c" },
   uncompress: { operands: "all", unless: "-c" },
+  ...each("pigz unpigz pbzip2 lzip lbzip2 pxz zopfli", {
+    operands: "all",
+    unless: "-c -l -t --stdout --to-stdout --list --test",
+    takes: "-p -S -b --processes --suffix",
+  }),
   lz4: { operands: "second", unless: "-c -t" },
-  ar: { operands: "second" },
   ranlib: ALL,
-  strip: { operands: "all", writes: "-o" },
   objcopy: {
     operands: "final",
     takes: "-I -O -B -j -R -N -K -L -G -W --add-section",
@@ -140,13 +150,6 @@ export const FILE_COMMANDS: Readonly<Record<string, VerbSpec>> = {
   mkisofs: { writes: "-o" },
   genisoimage: { writes: "-o" },
   pax: { operands: "last", takes: "-f -s -b -x -o", writes: "-f" },
-  zstd: {
-    operands: "all",
-    unless: "-c -l -t --stdout --list --test",
-    takes: "-T -D -M",
-    writes: "-o --output-dir-flat",
-  },
-  unzstd: { operands: "all", unless: "-c -l -t --stdout", writes: "-o" },
   // Transfers
   curl: {
     takes:
@@ -174,6 +177,13 @@ export const FILE_COMMANDS: Readonly<Record<string, VerbSpec>> = {
   "youtube-dl": { takes: "-f", writes: "-o --output" },
   "ssh-keyscan": READS,
   "ssh-copy-id": READS,
+  sftp: { operands: "second", takes: "-b -B -c -F -i -J -l -o -P -R -S" },
+  tcpdump: {
+    takes: "-i -c -s -r -C -G -W -z -Z -B -y -E -T",
+    writes: "-w",
+  },
+  tshark: { takes: "-i -c -f -Y -r -a -b -T -e -d -o", writes: "-w" },
+  dumpcap: { takes: "-i -c -f -a -b", writes: "-w" },
   // Keys, images, databases
   openssl: {
     takes:
@@ -202,6 +212,19 @@ export const FILE_COMMANDS: Readonly<Record<string, VerbSpec>> = {
       resize: { operands: "first" },
       snapshot: { operands: "all" },
     },
+  },
+  psql: {
+    takes:
+      "-c -d -f -F -h -p -P -R -T -U -v --command --dbname --file --host --port --username --set --variable --pset",
+    writes: "-o -L --output --log-file",
+  },
+  mysql: {
+    takes: "-u -h -P -D -e --user --host --port --database --execute",
+    writes: "--tee",
+  },
+  "redis-cli": {
+    takes: "-h -p -a -n -u -r -i -x",
+    writes: "--rdb --functions-rdb",
   },
   pg_dump: { takes: "-h -p -U -d -n -t -F -T -Z", writes: "-f --file" },
   pg_dumpall: { takes: "-h -p -U", writes: "-f --file" },

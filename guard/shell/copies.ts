@@ -206,5 +206,4 @@ export const COPIES: Readonly<Record<string, CallReader>> = {
   kubectl: cloudCopy(/^(?:cp)$/),
   rclone: cloudCopy(/^(?:copy|sync|move|copyto|moveto|bisync)$/),
   mc: cloudCopy(/^(?:cp|mv|mirror|get)$/),
-  sftp: () => UNKNOWN_STREAM,
 };

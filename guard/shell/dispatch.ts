@@ -30,7 +30,7 @@ import {
   UNKNOWN_STREAM,
 } from "./state.ts";
 import { outputOf } from "./streams.ts";
-import { applyGuess, applyTable } from "./verbs.ts";
+import { applyGuess, applyTable, changesAccount } from "./verbs.ts";
 import { SHELL_STRINGS, unwrap, type Unwrapped, WRAPPERS } from "./wrappers.ts";
 
 const READERS: Readonly<Record<string, CallReader>> = {
@@ -138,6 +138,7 @@ function runProgram(
     const inner = unwrap(call);
     if (inner !== undefined) return runInner(inner, call);
   }
+  if (changesAccount(call)) return UNKNOWN_STREAM;
   const reader = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
   if (reader !== undefined) {
     const output = reader(call);

@@ -9,6 +9,7 @@ import { patchBodyTargets, unifiedDiffTargets } from "../targets.ts";
 import { type CallReader, writes } from "./call.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
+import { applyTable } from "./verbs.ts";
 
 const patch: CallReader = (call) => {
   const read = readOptions(call.args, {
@@ -98,14 +99,38 @@ const editor: CallReader = (call) => {
   return UNKNOWN_STREAM;
 };
 
+/** Emacs without its window: the file functions of the Lisp that it is given. */
+const emacs: CallReader = (call) => {
+  const read = readOptions(call.args, {
+    takes: "-eval --eval --execute -l --load -f --funcall",
+    singleDash: true,
+  });
+  for (const [name, value = ""] of read.options) {
+    if (!/^-?-(?:eval|execute)$/.test(name)) continue;
+    const uses = value.matchAll(
+      /\((?:write-region|write-file|append-to-file|delete-file|delete-directory|make-directory|copy-file|rename-file)\s([^()]*)/g,
+    );
+    for (const [, operands = ""] of uses) {
+      const path = [...operands.matchAll(/"([^"]*)"/g)].at(-1)?.[1];
+      if (path !== undefined) writes(call, path);
+    }
+    const command = /\(shell-command(?:-to-string)?\s+"([^"]*)"/.exec(value)
+      ?.[1];
+    if (command !== undefined) {
+      call.context.run.text(command, call.state.fork(), {});
+    }
+  }
+  return UNKNOWN_STREAM;
+};
+
 const sqlite: CallReader = (call) => {
   const read = readOptions(call.args, {
     takes:
-      "-separator -nullvalue -newline -init -mmap -vfs -maxsize -pagecache -lookaside",
+      "-c -s -separator -nullvalue -newline -init -mmap -vfs -maxsize -pagecache -lookaside",
     writes: "",
     singleDash: true,
   });
-  const cmd = read.options.filter(([name]) => name === "-cmd").map((
+  const cmd = read.options.filter(([name]) => /^-(?:c|s|cmd)$/.test(name)).map((
     [, value],
   ) => value ?? "");
   const [database, ...statements] = read.operands;
@@ -120,7 +145,7 @@ const sqlite: CallReader = (call) => {
     writes(call, database.replace(/^file:([^?]*).*$/, "$1"));
   }
   const outputs = text.matchAll(
-    /(?:^|\n)\s*\.(?:output|once|backup|save|log|clone|excel)\s+(?:main\s+)?(?:-\w+\s+)*["']?([^\s"';]+)|\binto\s+'([^']+)'/gi,
+    /(?:^|\n)\s*\.(?:output|once|backup|save|log|clone|excel)\s+(?:main\s+)?(?:-\w+\s+)*["']?([^\s"';]+)|\b(?:into|export\s+database|copy\b[^;]*?\bto)\s+'([^']+)'/gi,
   );
   for (const match of outputs) {
     const path = match[1] ?? match[2] ?? "";
@@ -141,6 +166,33 @@ const sqlite: CallReader = (call) => {
   return UNKNOWN_STREAM;
 };
 
+const psql: CallReader = (call) => {
+  applyTable(call);
+  const read = readOptions(call.args, {
+    takes:
+      "-c -d -f -F -h -o -p -L -P -R -T -U -v --command --dbname --file --output --host --port --username",
+  });
+  const text = [
+    ...read.options.flatMap(([name, value]) =>
+      name === "-c" || name === "--command" ? [value ?? ""] : []
+    ),
+    call.stdin.text ?? "",
+  ].join("\n");
+  const outputs = text.matchAll(
+    /\\(?:o|out|w|write|g|gx)\s+['"]?([^\s'"|\\;]+)|\\copy\b[^\n]*?\bto\s+['"]?([^\s'";]+)/gi,
+  );
+  for (const match of outputs) {
+    const path = match[1] ?? match[2] ?? "";
+    if (path !== "" && !/^(?:p?stdout|program)$/i.test(path)) {
+      writes(call, path);
+    }
+  }
+  for (const match of text.matchAll(/\\!\s*(.+)/g)) {
+    call.context.run.text(match[1] ?? "", call.state.fork(), {});
+  }
+  return UNKNOWN_STREAM;
+};
+
 /** The programs by name. */
 export const EDITS: Readonly<Record<string, CallReader>> = {
   patch,
@@ -148,6 +200,9 @@ export const EDITS: Readonly<Record<string, CallReader>> = {
   applypatch: applyPatch,
   sqlite3: sqlite,
   sqlite: sqlite,
+  duckdb: sqlite,
+  psql,
+  emacs,
   vim: editor,
   vi: editor,
   nvim: editor,

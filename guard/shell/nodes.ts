@@ -345,18 +345,22 @@ function runCase(
   expandScalar(node.word, state, context);
   const branches: { state: State; output: Stream }[] = [];
   let always = false;
-  let through: State | undefined;
+  const through: State[] = [];
   for (const item of node.items) {
     for (const pattern of item.pattern) {
       visitSubstitutions(pattern, state, context);
       if (pattern.text === "*") always = true;
     }
-    const inner = (through ?? state).fork();
+    const inner = state.fork();
+    // Behind `;&` and `;;&` an arm may run after another one.
+    if (through.length > 0) inner.merge(through.splice(0), true);
     branches.push({
       state: inner,
       output: runList(item.body, inner, stdin, context),
     });
-    through = item.terminator === ";&" ? inner : undefined;
+    if (item.terminator === ";&" || item.terminator === ";;&") {
+      through.push(inner);
+    }
   }
   state.merge(branches.map((one) => one.state), !always);
   return anyOf(branches.map((one) => one.output), !always);

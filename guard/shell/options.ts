@@ -12,6 +12,8 @@ export interface OptionGrammar {
   writes?: string;
   /** Long options start with one dash (`-out`), and short ones do not cluster. */
   singleDash?: boolean;
+  /** Long options are not abbreviated. */
+  exact?: boolean;
   /** Options end at the first operand, as for programs that run another. */
   stopsAtOperand?: boolean;
 }
@@ -84,7 +86,8 @@ export function readOptions(
     if (arg.startsWith("--") || grammar.singleDash) {
       const equals = arg.indexOf("=");
       const written = equals === -1 ? arg : arg.slice(0, equals);
-      const name = takes.has(written) || !written.startsWith("--")
+      const name = takes.has(written) || grammar.exact ||
+          !written.startsWith("--")
         ? written
         // GNU programs accept any unambiguous beginning.
         : long.find((option) =>

@@ -124,8 +124,13 @@ export const nodePackages: CallReader = (call) => {
     // `yarn tsc …` and `pnpm prettier …` run a local program.
     if (/^[a-z][\w-]*$/.test(sub)) return runs(call, [sub, ...rest]);
   }
-  if (prefix !== undefined && sub === "run" && rest[0] === "build") {
-    writes({ ...call, name: verb }, prefix);
+  const script = /^run(?:-script)?$/.test(sub)
+    ? readOptions(rest, { takes: NODE_TAKES }).operands[0]
+    : sub;
+  // A build says that it writes its project; a test or a start does not.
+  if (call.name === "npm" && script === sub) return UNKNOWN_STREAM;
+  if (/^(?:build|compile|bundle|format|codegen)(?::|$)/.test(script ?? "")) {
+    writes({ ...call, name: verb }, prefix ?? ".");
   }
   return UNKNOWN_STREAM;
 };

@@ -46,6 +46,7 @@ export function readNestedShell(call: Call): Stream {
   let i = 0;
   let takesText = false;
   let readsInput = false;
+  let checksOnly = false;
   const extra: string[] = [];
   for (; i < args.length; i++) {
     const arg = args[i] ?? "";
@@ -64,10 +65,13 @@ export function readNestedShell(call: Call): Stream {
     } else if (/^[-+][A-Za-z]+$/.test(arg)) {
       if (arg.startsWith("-") && arg.includes("c")) takesText = true;
       if (arg.includes("s")) readsInput = true;
+      // `bash -n`: the text is parsed, and nothing runs.
+      if (arg.startsWith("-") && arg.includes("n")) checksOnly = true;
       // `-eo pipefail`: the cluster's last letter takes a value.
       if (/[oO]$/.test(arg)) i++;
     } else if (!arg.startsWith("--") || arg === "-") break;
   }
+  if (checksOnly) return UNKNOWN_STREAM;
   const rest = args.slice(i);
   for (const text of extra) run(call, text, state, stdin);
   if (takesText) {

@@ -19,8 +19,14 @@ export interface VerbSpec extends OptionGrammar {
   onlyWith?: string;
   /** Nothing is written when one of these options is given. */
   unless?: string;
-  /** It writes below the directory it runs in. */
+  /** It writes below the directory it runs in, unless an option names another place. */
   here?: boolean;
+  /** Nothing is written below that directory when one of these options or operands is given. */
+  hereUnless?: string;
+  /** Options whose value holds what is written behind a name: `html:out`, `cache_dir=x`. */
+  named?: string;
+  /** Options that name an output by convention (`--x_out`, `--output-file`) count as well. */
+  guess?: boolean;
   /** Specs of its sub-commands; options of the spec itself stand before them. */
   subs?: Readonly<Record<string, VerbSpec>>;
 }

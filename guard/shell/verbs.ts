@@ -5,9 +5,14 @@
  */
 import { isKnown } from "../holes.ts";
 import { type Call, refuses, writes } from "./call.ts";
-import { COMMANDS, OUTPUT_OPTION, SYSTEM } from "./commands.ts";
+import { ACCOUNT, COMMANDS, OUTPUT_OPTION, SYSTEM } from "./commands.ts";
 import type { VerbSpec } from "./verb_spec.ts";
-import { hasOption, readOptions, writtenValues } from "./options.ts";
+import {
+  hasOption,
+  type Options,
+  readOptions,
+  writtenValues,
+} from "./options.ts";
 
 /** Programs whose redirected-like output keeps the redirection's label. */
 const REDIRECT_LABEL = new Set(["tee", "sponge"]);
@@ -37,6 +42,25 @@ export function applyTable(call: Call): boolean {
   return true;
 }
 
+/**
+ * Records a change of the account's settings or credentials.
+ *
+ * @param call The call.
+ * @returns whether it makes one.
+ */
+export function changesAccount(call: Call): boolean {
+  if (!Object.hasOwn(ACCOUNT, call.name)) return false;
+  const changes = ACCOUNT[call.name]?.test(call.args.join(" ")) === true &&
+    !call.args.includes("--help");
+  if (changes) {
+    refuses(call, {
+      rule: "system",
+      label: `${call.name} changes the account's configuration`,
+    });
+  }
+  return changes;
+}
+
 function applySpec(call: Call, args: readonly string[], spec: VerbSpec): void {
   if (spec.subs !== undefined) {
     const before = readOptions(args, { ...spec, stopsAtOperand: true });
@@ -57,6 +81,7 @@ function applySpec(call: Call, args: readonly string[], spec: VerbSpec): void {
         writes(call, path);
       }
       applyGuess({ ...call, args: rest });
+      writesHere(call, spec, all, writtenValues(all, spec));
     }
     return;
   }
@@ -74,15 +99,41 @@ function applySpec(call: Call, args: readonly string[], spec: VerbSpec): void {
   for (const path of written) {
     if (path !== "-") writes(call, path, "content", name);
   }
-  // A build directory that is named replaces the one it runs in.
-  if (spec.here && written.length === 0) writes(call, ".", "content", name);
-  if (spec.operands === undefined) return;
-  if (
-    spec.onlyWith !== undefined && !hasOption(read, ...spec.onlyWith.split(" "))
-  ) return;
-  for (const path of chosen(read.operands, spec.operands)) {
+  const named = spec.named?.split(" ") ?? [];
+  for (const [option, value] of read.options) {
+    if (!named.includes(option)) continue;
+    const path = NAMED_PLACE.exec(value ?? "")?.[1];
+    if (path !== undefined) writes(call, path);
+  }
+  if (spec.guess) applyGuess({ ...call, args }, false);
+  const paths = spec.operands === undefined ||
+      spec.onlyWith !== undefined &&
+        !hasOption(read, ...spec.onlyWith.split(" "))
+    ? []
+    : chosen(read.operands, spec.operands);
+  for (const path of paths) {
     if (path !== "-" && !isRemote(path)) writes(call, path, spec.mode, name);
   }
+  if (paths.length === 0) writesHere(call, spec, read, written);
+}
+
+/** A place behind a name that says so: `cache_dir=out`, `html:out`. */
+const NAMED_PLACE =
+  /^(?:\w*(?:dir|file|path)|html|xml|json|lcov|annotate|markdown)[:=](.+)$/;
+
+/** A program that writes where it runs, unless a place that is named replaces that. */
+function writesHere(
+  call: Call,
+  spec: VerbSpec,
+  read: Options,
+  written: readonly string[],
+): void {
+  if (!spec.here || written.length > 0) return;
+  const unless = spec.hereUnless?.split(" ") ?? [];
+  if (hasOption(read, ...unless) || unless.includes(read.operands[0] ?? "")) {
+    return;
+  }
+  writes(call, ".");
 }
 
 function chosen(
@@ -122,8 +173,9 @@ export function isRemote(operand: string): boolean {
  * outside for sure count.
  *
  * @param call The call.
+ * @param short Whether `-o` counts too.
  */
-export function applyGuess(call: Call): void {
+export function applyGuess(call: Call, short = true): void {
   const { args } = call;
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? "";
@@ -132,7 +184,9 @@ export function applyGuess(call: Call): void {
     let value: string | undefined;
     if (OUTPUT_OPTION.test(name)) {
       value = equals === -1 ? args[i + 1] : arg.slice(equals + 1);
-    } else if (arg === "-o") value = args[i + 1];
+      // `--go_out=paths=source_relative:gen`
+      if (name.endsWith("_out")) value = value?.replace(/^[^/~.][^:]*:/, "");
+    } else if (short && arg === "-o") value = args[i + 1];
     if (
       value !== undefined && /^(?:\/|\.\.(?:\/|$)|~\/)/.test(value) &&
       isKnown(value)

@@ -90,7 +90,6 @@ export const WRAPPERS: Readonly<Record<string, WrapperSpec>> = {
     takes: "",
     writes: "--log-file --xml-file --massif-out-file --callgrind-out-file",
   },
-  gdb: { takes: "-ex -x -p", singleDash: true },
   watch: { takes: "-n -q --interval", joins: true },
   flock: {
     takes: "-w -E --timeout --wait --conflict-exit-code",
@@ -206,7 +205,7 @@ export const WRAPPERS: Readonly<Record<string, WrapperSpec>> = {
     skip: 1,
     writesOperand: 1,
   },
-  entr: { joins: false },
+  entr: { joins: true },
   nodemon: {
     text: "-x --exec",
     takes: "-w -e -i -d --watch --ext --ignore --delay",
@@ -321,7 +320,7 @@ export function unwrap(call: Call): Unwrapped | undefined {
     return { ...place, argv: ["sh", "-c", line] };
   }
   // flock FILE -c 'command'
-  if (call.name === "flock" || call.name === "sg" || call.name === "gdb") {
+  if (call.name === "flock" || call.name === "sg") {
     const at = operands.findIndex((arg) => arg === "-c" || arg === "--command");
     if (at === 0) {
       return { ...place, argv: ["sh", "-c", operands.slice(1).join(" ")] };
@@ -376,6 +375,24 @@ function parallel(
   return { ...place, argv: ["sh", "-c", lines.join("\n")] };
 }
 
+/** A debugger: `shell` and `!` in its commands run a command line, `--args` a program. */
+function debuggers(call: Call): Stream {
+  const read = readOptions(call.args, {
+    takes: "-ex -eval-command -x -p -iex -o -O -s -k --eval-command --one-line",
+    singleDash: true,
+    stopsAtOperand: true,
+  });
+  for (const [name, value] of read.options) {
+    const text = /^-?-(?:i?ex|eval-command|o|O|k|one-line)$/.test(name)
+      ? /^\s*(?:(?:platform\s+)?shell\s+|!\s*)(.+)/.exec(value ?? "")?.[1]
+      : undefined;
+    if (text !== undefined) {
+      call.context.run.text(text, call.state.fork(), {});
+    }
+  }
+  return UNKNOWN_STREAM;
+}
+
 /** Programs whose operands or option values are command lines. */
 export const SHELL_STRINGS: Readonly<Record<string, CallReader>> = {
   hyperfine: (call) =>
@@ -395,6 +412,8 @@ export const SHELL_STRINGS: Readonly<Record<string, CallReader>> = {
       }),
     ),
   "npm-run-all": () => UNKNOWN_STREAM,
+  gdb: debuggers,
+  lldb: debuggers,
   at: (call) => {
     const text = call.stdin.text;
     if (
