@@ -324,7 +324,7 @@ Deno.test("worker: watch shows a session to its end and answers in place", async
   const { world, worker, verb } = place;
   const watching = say(["watch", "demo", "--home", world.root], "y\n", true);
   while (
-    (await JSON.parse((await verb("status", "demo", "--json")).out).clients) < 2
+    JSON.parse((await verb("status", "demo", "--json")).out).clients < 3
   ) await new Promise((resolve) => setTimeout(resolve, 5));
   const outcome = await worker.ask("x");
   assertEquals(outcome.outcome, "completed");
@@ -342,8 +342,12 @@ Deno.test("worker: watch shows a session to its end and answers in place", async
 
 Deno.test("worker: watch --json prints one object a line with its type", async () => {
   await using place = await served(FAKE_EMITTER);
-  const { world, worker } = place;
+  const { world, worker, verb } = place;
   const watching = say(["watch", "demo", "--home", world.root, "--json"]);
+  // It watches once its second connection is there.
+  while (JSON.parse((await verb("status", "demo", "--json")).out).clients < 3) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
   await worker.ask("x");
   await worker.end();
   const lines = (await watching).out.trim().split("\n").map((line) =>

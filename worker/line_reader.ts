@@ -30,18 +30,29 @@ function sourceOf(stream: ReadableStream<Uint8Array>): ChunkSource {
       cancel: () => plain.cancel(),
     };
   }
-  let buffer = new ArrayBuffer(CHUNK);
+  // Two buffers: while the lines of one are looked at, the other is filled.
+  let spare = new ArrayBuffer(CHUNK);
+  let pending = read(reader, new ArrayBuffer(CHUNK));
   return {
     async next(): Promise<Uint8Array | undefined> {
-      const { done, value } = await reader.read(
-        new Uint8Array(buffer, 0, CHUNK),
-      );
-      if (value === undefined) return undefined;
-      buffer = value.buffer;
-      return done ? undefined : value;
+      const { done, value } = await pending;
+      if (done || value === undefined) return undefined;
+      pending = read(reader, spare);
+      spare = value.buffer;
+      return value;
     },
     cancel: () => reader.cancel(),
   };
+}
+
+function read(
+  reader: ReadableStreamBYOBReader,
+  buffer: ArrayBuffer,
+): Promise<ReadableStreamReadResult<Uint8Array<ArrayBuffer>>> {
+  const result = reader.read(new Uint8Array(buffer, 0, CHUNK));
+  // Nobody may ask for it any more when the stream fails.
+  result.catch(() => {});
+  return result;
 }
 
 /** Reads lines, one batch for each chunk that completes some. */

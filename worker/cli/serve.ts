@@ -109,43 +109,60 @@ export async function serve(
     model: flags.text("model"),
   };
   const driver = await driverOf(flags);
-  const worker = await runWorker({
-    shortId,
-    home,
-    cwd,
-    driver,
-    rules: { allow: flags.list("allow") },
-    trustProject: flags.on("trust-project") ||
-      await isTrustedProject(cwd, Deno.env.get("HOME") ?? "/"),
-    ...(uuid === undefined || holder === undefined
-      ? {}
-      : { claim: { sessionUuid: uuid, holder } }),
-    ...defined(options),
-    force: flags.on("force"),
-    log: (line) => io.err(`bulkhead worker ${shortId}: ${line}\n`),
-  });
-  const release = onSignals(worker);
+  const signals = onSignals(driver);
   try {
+    const worker = await runWorker({
+      shortId,
+      home,
+      cwd,
+      driver,
+      rules: { allow: flags.list("allow") },
+      trustProject: flags.on("trust-project") ||
+        await isTrustedProject(cwd, Deno.env.get("HOME") ?? "/"),
+      ...(uuid === undefined || holder === undefined
+        ? {}
+        : { claim: { sessionUuid: uuid, holder } }),
+      ...defined(options),
+      force: flags.on("force"),
+      log: (line) => io.err(`bulkhead worker ${shortId}: ${line}\n`),
+    });
+    signals.up(worker);
     await worker.ended;
     return 0;
   } finally {
-    release();
+    signals.release();
   }
 }
 
-/** HUP is ignored: whoever started us may go. TERM and INT end the session in order. */
-function onSignals(worker: Worker): () => void {
+/** HUP is ignored: whoever started us may go. TERM and INT end the session in order, or the start of it. */
+function onSignals(
+  driver: AgentDriver,
+): { up(worker: Worker): void; release(): void } {
+  let running: Worker | undefined;
+  let asked = false;
   const ignore = () => {};
-  const end = () => void worker.end();
+  const end = () => {
+    asked = true;
+    const ending = running === undefined
+      ? driver.close({ eofMs: 0 })
+      : running.end();
+    ending.catch(() => {});
+  };
   Deno.addSignalListener("SIGHUP", ignore);
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
     Deno.addSignalListener(signal, end);
   }
-  return () => {
-    Deno.removeSignalListener("SIGHUP", ignore);
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      Deno.removeSignalListener(signal, end);
-    }
+  return {
+    up(worker: Worker): void {
+      running = worker;
+      if (asked) end();
+    },
+    release(): void {
+      Deno.removeSignalListener("SIGHUP", ignore);
+      for (const signal of ["SIGTERM", "SIGINT"] as const) {
+        Deno.removeSignalListener(signal, end);
+      }
+    },
   };
 }
 
