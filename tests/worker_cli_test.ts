@@ -1,4 +1,3 @@
-// deno-lint-ignore-file camelcase -- field names are the wire's own
 /** The command line of workers: the seed's form, and the verbs against a running worker. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
@@ -449,9 +448,9 @@ Deno.test("worker: the scripted agent behind the worker: gate, verdicts, tools, 
   assertEquals([outcome.outcome, outcome.text], ["completed", "done"]);
   assertEquals(outcome.denied.map((call) => call.tool), ["Write", "Bash"]);
   assertEquals(verdicts, ["Write allow", "Write deny", "Bash ask"]);
-  assertEquals([...Deno.readDirSync(world.cwd)].map((entry) => entry.name), [
-    "in.txt",
-  ]);
+  const names: string[] = [];
+  for await (const entry of Deno.readDir(world.cwd)) names.push(entry.name);
+  assertEquals(names, ["in.txt"]);
   const slow = await first.send("slow");
   for await (
     const { frame } of first.frames({ cursor: first.session.log.end })

@@ -300,7 +300,14 @@ async function rpc(): Promise<number> {
   }
 }
 
+/** The best of three: what else the machine does is not ours. */
 async function asks(): Promise<number> {
+  const figures: number[] = [];
+  for (let round = 0; round < 3; round++) figures.push(await askRound());
+  return Math.min(...figures);
+}
+
+async function askRound(): Promise<number> {
   const file = await Deno.makeTempFile({ suffix: ".js" });
   await Deno.writeTextFile(file, ASKER);
   try {
