@@ -1,4 +1,4 @@
-import { isInside, resolveTarget } from "@bulkhead/sandbox/paths";
+import { denoPathPort, isInside, resolveTarget } from "@bulkhead/sandbox/paths";
 import { quote } from "./_text.ts";
 
 /** One entry below a directory, as a look without following links finds it. */
@@ -65,6 +65,13 @@ export async function walk(root: string): Promise<Entry[]> {
   return entries;
 }
 
+/** Where a path below the root leads. The root is a real path, so its parents are no links and need no look. */
+export function resolveBelow(path: string, root: string): string {
+  return resolveTarget(path, root, {
+    readLink: (at) => isInside(root, at) ? null : denoPathPort.readLink(at),
+  });
+}
+
 function lookAt(root: string, path: string): Deno.FileInfo {
   try {
     return Deno.lstatSync(`${root}/${path}`);
@@ -103,7 +110,7 @@ function look(root: string, path: string): Entry {
   let target = "";
   if (kind === "link") {
     target = Deno.readLinkSync(absolute);
-    if (!isInside(resolveTarget(absolute, root), root)) {
+    if (!isInside(resolveBelow(path, root), root)) {
       throw new TypeError(
         `Cannot hash ${quote(root, 1000)}: the link ${
           quote(path, 1000)

@@ -5,10 +5,9 @@
  */
 
 import { namedPermissions } from "@bulkhead/sandbox";
-import { resolveTarget } from "@bulkhead/sandbox/paths";
 import { contentHash, sha256 } from "./_content_hash.ts";
 import { compareText, quote } from "./_text.ts";
-import { type Entry, walk } from "./_walk.ts";
+import { type Entry, resolveBelow, walk } from "./_walk.ts";
 
 /** The name of the manifest in a plugin's directory. */
 export const MANIFEST_NAME = "plugin.toml";
@@ -77,7 +76,7 @@ async function digest(dir: string): Promise<PluginDigest> {
   const entries = await walk(root);
   const files: PluginFile[] = new Array(entries.length);
   // The entries are judged: a link that is the manifest leads to one of them.
-  const manifestPath = resolveTarget(MANIFEST_NAME, root);
+  const manifestPath = resolveBelow(MANIFEST_NAME, root);
   let manifest: Uint8Array | undefined;
   let next = 0;
   const work = async (): Promise<void> => {
