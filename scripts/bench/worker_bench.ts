@@ -151,7 +151,7 @@ async function ingest(): Promise<number> {
   const slower = await ratio(
     () => ourIngest(streamOf(bytes)),
     () => bareIngest(streamOf(bytes)),
-    { rounds: 11, warmUp: 3 },
+    { rounds: 21, warmUp: 4 },
   );
   return 1 / slower;
 }
