@@ -47,7 +47,7 @@ interface Row {
 async function runList(command: Command): Promise<number> {
   const repaired = await repairInstalls({ home: command.home });
   const config = await command.config();
-  const [installed, rows] = await Promise.all([
+  const [installed, { rows, warnings }] = await Promise.all([
     installedPlugins({ home: command.home }),
     readRows(command),
   ]);
@@ -67,6 +67,7 @@ async function runList(command: Command): Promise<number> {
     ...missing.map((name) =>
       `plugin "${name}" is in the lock file but its directory is gone; bulkhead plugins update ${name}`
     ),
+    ...warnings,
   ];
   if (command.json) {
     printResult(command.io, {
@@ -120,7 +121,10 @@ function describeRow(command: Command, row: Row, width: number): string {
   return lines.join("\n");
 }
 
-async function readRows(command: Command): Promise<Row[]> {
+/** What is there, and what is odd about what is loaded. */
+async function readRows(
+  command: Command,
+): Promise<{ rows: Row[]; warnings: string[] }> {
   const config = await command.config();
   const outcome = await loadPlugins({
     config,
@@ -173,7 +177,15 @@ async function readRows(command: Command): Promise<Row[]> {
       });
     }
   }
-  return rows;
+  if (outcome.status !== "loaded") return { rows, warnings: [] };
+  // Why a plugin is broken stands in its row.
+  const broken = rows.filter((row) => row.state === "broken").map((row) =>
+    `plugin \`${printable(row.name)}\` (`
+  );
+  const warnings = outcome.warnings.filter((line) =>
+    !broken.some((start) => line.startsWith(start))
+  );
+  return { rows, warnings: [...outcome.notices, ...warnings] };
 }
 
 /** `plugins check`. */

@@ -151,6 +151,7 @@ export class Command {
     if (outcome.status === "blocked_pending_trust") {
       throw new NotLoadedError(outcome.notice, "bulkhead plugins trust");
     }
+    for (const notice of outcome.notices) this.note(`warning: ${notice}`);
     return outcome;
   }
 

@@ -30,6 +30,7 @@ import {
 import { trust, untrust } from "./_cli_trust.ts";
 import { InstallError } from "./install.ts";
 
+export type { CommandIo } from "@bulkhead/sandbox/command";
 export type { PluginsIo } from "./_cli_shared.ts";
 
 const VERBS: ReadonlyMap<string, Verb> = new Map([

@@ -228,6 +228,28 @@ Deno.test("plugins: headless means refused with one line that names the hash (cl
   assertEquals([changed.code, changed.out], [1, ""]);
 });
 
+Deno.test("plugins: a sandbox that is off and a tool that will fail are told by call and by list", async () => {
+  await using world = await World.make();
+  await Deno.writeTextFile(
+    `${world.dir}/home/config.toml`,
+    '[capabilities.plugins]\nenabled = true\nsandbox = "off"\n[capabilities.trust]\nenabled = true\ndefault = "always"\n',
+  );
+  await Deno.mkdir(`${world.dir}/home/plugins/demo`, { recursive: true });
+  await Deno.writeTextFile(
+    `${world.dir}/home/plugins/demo/plugin.toml`,
+    '[[tools]]\nname = "ok"\ncommand = "true"\n[[tools]]\nname = "greet"\ncommand = "python3"\nargs = ["greet.py"]\n',
+  );
+  for (const args of [["call", "demo/ok"], ["list"]]) {
+    const { code, err } = await world.run(args);
+    assertEquals(code, 0);
+    assertStringIncludes(err, "plugins run with all of your rights");
+    assertStringIncludes(err, '"greet.py" is not a file of the plugin');
+  }
+  const { code, err } = await world.run(["call", "demo/greet"]);
+  assertEquals(code, 1);
+  assertStringIncludes(err, "greet.py");
+});
+
 Deno.test("plugins: off means off, and says how to switch them on", async () => {
   await using world = await World.make();
   await Deno.remove(`${world.dir}/home/config.toml`);

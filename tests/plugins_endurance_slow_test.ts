@@ -7,7 +7,7 @@ import { installPlugin } from "@bulkhead/plugins";
 const CLI = new URL("../plugins/cli.ts", import.meta.url).pathname;
 const CONFIG = new URL("../deno.json", import.meta.url).pathname;
 /** The allocator takes what it wants within the first few thousand spawns, then nothing more. */
-const WARM_UP = 4_000;
+const WARM_UP = 8_000;
 const CALLS = WARM_UP + 10_000;
 const AT_ONCE = 4;
 
