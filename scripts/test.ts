@@ -1,11 +1,12 @@
 // deno-lint-ignore-file no-console -- a maintainer's command
 /**
- * `deno task test` and, with `--all`, `deno task test:all`: the test files in as many
+ * `deno task test` and, with `--all`, `deno task test:all`: the tests in as many
  * processes as there are cores.
  *
  * Processes rather than `--parallel`, whose threads share one environment and one
- * working directory: tests here set both. The first process's output is shown as it
- * comes, the others' when they are done.
+ * working directory: tests here set both. The members with their documentation are
+ * one job, each slow file of `tests/` is one, the others go a few at a time; what a
+ * job printed is shown when it is done.
  *
  * @module
  */
@@ -29,41 +30,64 @@ const WHOLE_ONLY = [
   "tests/abi_rust_test.ts",
 ];
 
+/** Other test files that share one process. */
+const BATCH = 6;
+
 interface Counts {
   passed: number;
   failed: number;
 }
 
-async function shard(
-  index: number,
-  count: number,
-  ignore: readonly string[],
+interface Job {
+  name: string;
+  args: string[];
+}
+
+/** What is to be run, the longest first. */
+async function jobs(all: boolean): Promise<Job[]> {
+  const ignore = all ? NOT_TESTS : [...NOT_TESTS, ...WHOLE_ONLY];
+  const slow: string[] = [];
+  const others: string[] = [];
+  for await (const { name } of Deno.readDir(`${ROOT}tests`)) {
+    if (!name.endsWith("_test.ts")) continue;
+    const file = `tests/${name}`;
+    if (!/_(?:slow|permissions|faults|kill)_test\.ts$|abi_rust/.test(name)) {
+      others.push(file);
+    } else if (all) slow.push(file);
+  }
+  others.sort();
+  const batches = Array.from(
+    { length: Math.ceil(others.length / BATCH) },
+    (_, at) => others.slice(at * BATCH, (at + 1) * BATCH),
+  );
+  return [
+    ...slow.sort().map((file) => ({ name: file, args: [file] })),
+    {
+      name: "members and documentation",
+      args: ["--doc", `--ignore=${[...ignore, "tests"].join(",")}`],
+    },
+    ...batches.map((args) => ({ name: args.join(" "), args })),
+  ];
+}
+
+async function play(
+  job: Job,
   rest: readonly string[],
-): Promise<Counts & { success: boolean; output: string }> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [
-      "test",
-      "-A",
-      "--doc",
-      `--shard=${index + 1}/${count}`,
-      `--ignore=${ignore.join(",")}`,
-      ...rest,
-    ],
+): Promise<Counts & { success: boolean }> {
+  const start = performance.now();
+  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["test", "-A", ...job.args, ...rest],
     cwd: ROOT,
     stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  let output = "";
-  const read = async (stream: ReadableStream<Uint8Array>): Promise<void> => {
-    for await (const text of stream.pipeThrough(new TextDecoderStream())) {
-      output += text;
-      if (index === 0) Deno.stdout.writeSync(new TextEncoder().encode(text));
-    }
-  };
-  await Promise.all([read(child.stdout), read(child.stderr)]);
-  const { success } = await child.status;
-  return { success, output, ...counts(output) };
+  }).output();
+  const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+  const output = decode(stderr) + decode(stdout);
+  const { passed, failed } = counts(output);
+  console.log(output.trim());
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  console.log(`${success ? "ok" : "FAILED"} ${job.name} (${seconds} s)\n`);
+  // A file that does not even start has failed, although no test of it did.
+  return { success, passed, failed: failed + (success || failed > 0 ? 0 : 1) };
 }
 
 /** Reads the runner's own closing line. */
@@ -80,16 +104,23 @@ function counts(output: string): Counts {
 async function main(args: string[]): Promise<number> {
   const all = args.includes("--all");
   const rest = args.filter((arg) => arg !== "--all");
-  const ignore = all ? NOT_TESTS : [...NOT_TESTS, ...WHOLE_ONLY];
-  const count = Math.max(1, Math.min(navigator.hardwareConcurrency, 4));
-  const shards = await Promise.all(
-    Array.from({ length: count }, (_, at) => shard(at, count, ignore, rest)),
-  );
-  for (const { output } of shards.slice(1)) console.log(output);
+  const queue = await jobs(all);
+  const results: (Counts & { success: boolean })[] = [];
+  const failed: string[] = [];
+  const work = async (): Promise<void> => {
+    for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
+      const result = await play(job, rest);
+      results.push(result);
+      if (!result.success) failed.push(job.name);
+    }
+  };
+  const cores = Math.max(1, Math.min(navigator.hardwareConcurrency, 4));
+  await Promise.all(Array.from({ length: cores }, work));
   const sum = (key: keyof Counts): number =>
-    shards.reduce((total, one) => total + one[key], 0);
+    results.reduce((total, one) => total + one[key], 0);
+  for (const name of failed) console.log(`FAILED ${name}`);
   console.log(`${sum("passed")} passed, ${sum("failed")} failed`);
-  return shards.every(({ success }) => success) ? 0 : 1;
+  return failed.length === 0 ? 0 : 1;
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));
