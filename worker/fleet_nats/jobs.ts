@@ -6,6 +6,7 @@
 import type { Fleet } from "./connection.ts";
 import { FleetError } from "./error.ts";
 import { FLEET_SCHEMA, queueSubject } from "./names.ts";
+import { valuesOf } from "./remote.ts";
 
 /** Where a session works: a directory that hosts share, or a commit that they can fetch. */
 export type FleetWorkspace =
@@ -121,16 +122,7 @@ export async function readJob(
 
 /** All jobs. */
 export async function listJobs(fleet: Fleet): Promise<JobRecord[]> {
-  const bucket = await fleet.bucket(fleet.names.jobs);
-  if ((await bucket.status()).values === 0) return [];
-  const jobs: JobRecord[] = [];
-  for await (const entry of await bucket.history()) {
-    const record = entry.operation === "PUT"
-      ? decode(entry.string())
-      : undefined;
-    if (record !== undefined) jobs.push(record);
-  }
-  return jobs;
+  return await valuesOf(await fleet.bucket(fleet.names.jobs), decode);
 }
 
 /**

@@ -66,8 +66,10 @@ export async function viewFleet(fleet: Fleet): Promise<FleetView> {
   };
 }
 
+const STALE_MS = 1_000;
+
 /** The newest value of every key: one stream of them, not one request each. */
-async function valuesOf<T>(
+export async function valuesOf<T>(
   bucket: KV,
   read: (text: string) => T | undefined,
 ): Promise<T[]> {
@@ -75,11 +77,17 @@ async function valuesOf<T>(
   if (status.values === 0) return [];
   const found: T[] = [];
   const entries = await bucket.history();
+  // A value that expires while it is counted is waited for: what comes no more ends it.
+  const stop = () => entries.stop();
+  let timer = setTimeout(stop, STALE_MS);
   for await (const entry of entries) {
+    clearTimeout(timer);
+    timer = setTimeout(stop, STALE_MS);
     if (entry.operation !== "PUT") continue;
     const value = read(entry.string());
     if (value !== undefined) found.push(value);
   }
+  clearTimeout(timer);
   return found;
 }
 
