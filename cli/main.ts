@@ -5,6 +5,7 @@ import {
   printResult,
   UsageError,
 } from "@bulkhead/sandbox/command";
+import type { OpenNative } from "@bulkhead/plugins/cli";
 import { HELP, VERBS, VERSION } from "./help.ts";
 
 /** What a verb does with its arguments. */
@@ -20,7 +21,12 @@ const verbs: Record<string, () => Promise<Verb>> = {
   doctor: async () => (await import("./doctor.ts")).doctorCommand,
   completions: async () =>
     (await import("./completions.ts")).completionsCommand,
-  plugins: async () => (await import("@bulkhead/plugins/cli")).pluginsCommand,
+  plugins: async () => {
+    const { pluginsCommand } = await import("@bulkhead/plugins/cli");
+    const native: OpenNative = async (...given) =>
+      await (await import("./run/native.ts")).openNative(...given);
+    return (args, io) => pluginsCommand(args, io, { native });
+  },
   guard: async () => (await import("@bulkhead/guard/cli")).guardCommand,
   worker: async () => (await import("@bulkhead/worker/cli")).workerCommand,
   fleet: async () => (await import("@bulkhead/worker/fleet-cli")).fleetCommand,

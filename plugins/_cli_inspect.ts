@@ -39,6 +39,8 @@ interface Row {
   hash: string;
   tools: string[];
   hooks: string[];
+  /** The library, whose tools are known only once it runs. */
+  native?: string;
   reason?: string;
   source?: string;
   modified?: boolean;
@@ -114,6 +116,9 @@ function describeRow(command: Command, row: Row, width: number): string {
     ...(row.hooks.length === 0
       ? []
       : [`  hooks: ${row.hooks.map(printable).join(", ")}`]),
+    ...(row.native === undefined
+      ? []
+      : [`  native library: ${printable(row.native)}`]),
     `  ${command.paint(printable(row.dir), "dim")}`,
     ...(row.source === undefined ? [] : [`  from ${printable(row.source)}`]),
     ...(row.reason === undefined ? [] : [`  ${printable(row.reason)}`]),
@@ -158,6 +163,9 @@ async function readRows(
         tools: live?.tools.map((tool) => tool.name) ??
           plugin.manifest.tools.map((tool) => tool.name),
         hooks: plugin.manifest.hooks.map((hook) => hook.event),
+        ...(plugin.manifest.native === undefined
+          ? {}
+          : { native: plugin.manifest.native.library }),
         ...(reason === undefined ? {} : { reason }),
       });
     } catch (error) {

@@ -9,7 +9,12 @@ import {
 import { isRecord, printable } from "./_text.ts";
 import { fireHooks, type HookPayload } from "./hooks.ts";
 import { registerPlugins } from "./load.ts";
-import { resultText, type Tool, ToolRegistry } from "./tool.ts";
+import {
+  resultText,
+  type Tool,
+  ToolRegistry,
+  type ToolResult,
+} from "./tool.ts";
 
 /** `plugins call`. */
 export const call: Verb = {
@@ -33,16 +38,29 @@ Examples:
 async function runCall(command: Command): Promise<number> {
   const timeoutMs = command.flags.integer("timeout-ms", 1);
   const args = await jsonArgument(command, "args", "{}");
-  const { tools } = await command.loadOrFail({
+  const outcome = await command.loadOrFail({
     ask: command.flags.text("args") !== "-",
   });
-  const tool = findTool(tools, command.operand());
-  const result = await command.interruptible((signal) =>
-    tool.execute(args, {
-      signal,
-      ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    })
-  );
+  const name = command.operand();
+  const native = new ToolRegistry();
+  let close = (): Promise<void> => Promise.resolve();
+  // A library is started only when no script's tool has the name.
+  if (!outcome.tools.some((tool) => isNamed(tool, name))) {
+    close = await command.openNative(outcome, native);
+  }
+  let tool: Tool;
+  let result: ToolResult;
+  try {
+    tool = findTool([...outcome.tools, ...native], name);
+    result = await command.interruptible((signal) =>
+      tool.execute(args, {
+        signal,
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      })
+    );
+  } finally {
+    await close();
+  }
   const failed = result.isError === true;
   if (command.json) {
     const error = {
@@ -71,9 +89,7 @@ async function runCall(command: Command): Promise<number> {
 }
 
 function findTool(tools: readonly Tool[], name: string): Tool {
-  const tool = tools.find((each) =>
-    each.name === name || `${each.source.plugin}/${each.source.tool}` === name
-  );
+  const tool = tools.find((each) => isNamed(each, name));
   if (tool === undefined) {
     throw unknownWord(
       "loaded tool",
@@ -82,6 +98,10 @@ function findTool(tools: readonly Tool[], name: string): Tool {
     );
   }
   return tool;
+}
+
+function isNamed({ name, source }: Tool, wanted: string): boolean {
+  return name === wanted || `${source.plugin}/${source.tool}` === wanted;
 }
 
 const EVENTS = [
@@ -203,6 +223,7 @@ async function runServe(command: Command): Promise<number> {
   let registry = new ToolRegistry();
   const outcome = await command.load({ ask: false });
   for (const line of registerPlugins(outcome, registry)) command.note(line);
+  let closeNative = await command.openNative(outcome, registry);
   if (outcome.status === "disabled") {
     command.note(
       `warning: plugins are off in ${
@@ -225,17 +246,21 @@ async function runServe(command: Command): Promise<number> {
           signal: ended,
           async onChange() {
             const next = new ToolRegistry();
-            for (const line of registerPlugins(await command.reload(), next)) {
+            const loaded = await command.reload();
+            for (const line of registerPlugins(loaded, next)) {
               command.note(line);
             }
+            const closeOld = closeNative;
+            closeNative = await command.openNative(loaded, next);
             registry = next;
             await session.toolsChanged();
+            await closeOld();
           },
         });
       },
     });
     stop.abort();
     await watching;
-  });
+  }).finally(() => closeNative());
   return 0;
 }

@@ -1,5 +1,9 @@
 /** What the commands of `plugins` share: places, configuration, questions, the way they end. @module */
-import { bulkheadHome, LineSplitter } from "@bulkhead/sandbox";
+import {
+  bulkheadHome,
+  type IsolationLevel,
+  LineSplitter,
+} from "@bulkhead/sandbox";
 import {
   closest,
   type CommandIo,
@@ -10,7 +14,13 @@ import {
 import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
 import { printable, quote } from "./_text.ts";
 import { loadConfig, type PluginsConfig } from "./config.ts";
-import { type LoadedOutcome, type LoadOutcome, loadPlugins } from "./load.ts";
+import {
+  type LoadedOutcome,
+  type LoadedPlugin,
+  type LoadOutcome,
+  loadPlugins,
+} from "./load.ts";
+import type { ToolRegistry } from "./tool.ts";
 import {
   parseTrustPin,
   questionText,
@@ -27,6 +37,31 @@ export interface PluginsIo extends CommandIo {
    * @default {Deno.stdout.writable}
    */
   readonly stdout?: WritableStream<Uint8Array>;
+}
+
+/**
+ * Starts the native libraries of plugins and puts their tools into a registry. This package holds no native code: a
+ * program that does, as `bulkhead`, hands this in.
+ *
+ * @param plugins Trusted plugins; those without a library are left alone.
+ * @param registry Where the tools go.
+ * @param setup The workspace and the confinement.
+ * @returns What people should see, and the end of the libraries' processes.
+ */
+export type OpenNative = (
+  plugins: readonly LoadedPlugin[],
+  registry: ToolRegistry,
+  setup: { workspace: string; isolation: IsolationLevel },
+) => Promise<{ notices: string[]; close(): Promise<void> }>;
+
+/** What a program adds to the commands. */
+export interface PluginsExtensions {
+  /**
+   * Starts native libraries, for `call` and `serve`.
+   *
+   * @default {undefined} their tools are left out, and a line says so
+   */
+  readonly native?: OpenNative;
 }
 
 /** One verb. */
@@ -56,10 +91,12 @@ export class Command {
   readonly io: PluginsIo;
   readonly flags: Flags;
   readonly json: boolean;
+  readonly #native: OpenNative | undefined;
   #config: PluginsConfig | undefined;
   #signal: AbortSignal | undefined;
 
-  constructor(io: PluginsIo, flags: Flags) {
+  constructor(io: PluginsIo, flags: Flags, { native }: PluginsExtensions = {}) {
+    this.#native = native;
     this.io = io;
     this.flags = flags;
     this.json = flags.on("json");
@@ -153,6 +190,30 @@ export class Command {
     }
     for (const notice of outcome.notices) this.note(`warning: ${notice}`);
     return outcome;
+  }
+
+  /** Starts native libraries and registers their tools; resolves with what ends them. */
+  async openNative(
+    outcome: LoadOutcome,
+    registry: ToolRegistry,
+  ): Promise<() => Promise<void>> {
+    const plugins = outcome.status === "loaded"
+      ? outcome.plugins.filter((plugin) => plugin.native !== undefined)
+      : [];
+    if (plugins.length === 0) return () => Promise.resolve();
+    if (this.#native === undefined) {
+      const names = plugins.map(({ name }) => printable(name)).join(", ");
+      this.note(`note: no host of native libraries is here, for ${names}`);
+      return () => Promise.resolve();
+    }
+    const { sandbox: isolation } = await this.config();
+    const { workspace } = this;
+    const opened = await this.#native(plugins, registry, {
+      workspace,
+      isolation,
+    });
+    for (const notice of opened.notices) this.note(notice);
+    return opened.close;
   }
 
   /** Puts questions of trust to the person at the terminal; undefined when there is none. */
@@ -257,13 +318,22 @@ export function disabled(home: string): NotLoadedError {
   );
 }
 
-/** An error for a word that is none of the known ones. */
+/** An error for a word that is none of the known ones; `meant` is the one that is likely meant. */
 export function unknownWord(
   what: string,
   word: string,
   known: readonly string[],
+  meant?: string,
 ): UsageError {
-  const near = closest(word, known);
+  if (known.length === 0) {
+    return new UsageError(
+      `Cannot read the command line: ${
+        quote(word)
+      } is no ${what}, and there is none`,
+      "bulkhead plugins list",
+    );
+  }
+  const near = meant ?? closest(word, known);
   return new UsageError(
     `Cannot read the command line: ${quote(word)} is no ${what}${
       near === undefined ? "" : `; did you mean "${near}"?`

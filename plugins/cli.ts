@@ -23,6 +23,7 @@ import {
   Command,
   COMMON_FLAGS,
   InterruptedError,
+  type PluginsExtensions,
   type PluginsIo,
   unknownWord,
   type Verb,
@@ -31,7 +32,11 @@ import { trust, untrust } from "./_cli_trust.ts";
 import { InstallError } from "./install.ts";
 
 export type { CommandIo } from "@bulkhead/sandbox/command";
-export type { PluginsIo } from "./_cli_shared.ts";
+export type {
+  OpenNative,
+  PluginsExtensions,
+  PluginsIo,
+} from "./_cli_shared.ts";
 
 const VERBS: ReadonlyMap<string, Verb> = new Map([
   ["list", list],
@@ -48,11 +53,27 @@ const VERBS: ReadonlyMap<string, Verb> = new Map([
   ["doctor", doctor],
 ]);
 
+/** What other programs call these commands. */
+const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
+  ["uninstall", "remove"],
+  ["delete", "remove"],
+  ["rm", "remove"],
+  ["add", "install"],
+  ["upgrade", "update"],
+  ["ls", "list"],
+  ["run", "call"],
+  ["validate", "check"],
+  ["init", "new"],
+  ["create", "new"],
+  ["mcp", "serve"],
+]);
+
 /**
  * Runs one command line of `bulkhead plugins`.
  *
  * @param args The arguments, without the program's name.
  * @param io Where to read, write and ask.
+ * @param extensions What the calling program adds: a host of native libraries.
  * @returns the exit code: 0, 1 for a failure, 2 for a command line that cannot be understood, 130 when interrupted.
  *
  * @example Usage
@@ -68,6 +89,7 @@ const VERBS: ReadonlyMap<string, Verb> = new Map([
 export async function pluginsCommand(
   args: readonly string[],
   io: PluginsIo,
+  extensions: PluginsExtensions = {},
 ): Promise<number> {
   const json = args.includes("--json") || args.includes("-j");
   try {
@@ -81,7 +103,12 @@ export async function pluginsCommand(
     }
     const verb = VERBS.get(word);
     if (verb === undefined) {
-      throw unknownWord("command of plugins", word, [...VERBS.keys()]);
+      throw unknownWord(
+        "command of plugins",
+        word,
+        [...VERBS.keys()],
+        OTHER_WORDS.get(word),
+      );
     }
     const flags = parseFlags(rest, joined(COMMON_FLAGS, verb.flags ?? {}));
     if (flags.on("help")) {
@@ -103,7 +130,7 @@ export async function pluginsCommand(
         `bulkhead ${usage}`,
       );
     }
-    return await verb.run(new Command(io, flags));
+    return await verb.run(new Command(io, flags, extensions));
   } catch (error) {
     if (error instanceof InstallError && json) {
       const { code, message, fix } = error;
