@@ -309,7 +309,7 @@ async function severalTimes<T>(work: () => Promise<T>): Promise<T> {
     } catch (error) {
       if (
         tries === 6 ||
-        /permissions? violation|insufficient/i.test(String(error))
+        /permissions? violation/i.test(String(error))
       ) throw error;
       await new Promise((resolve) =>
         setTimeout(resolve, tries * 50 * (1 + Math.random()))

@@ -14,7 +14,12 @@ import type { Fleet } from "./connection.ts";
 import { FleetError, reasonOf } from "./error.ts";
 import { FramePublisher } from "./frames.ts";
 import { HostBeat } from "./hosts.ts";
-import { acquireLease, Lease, type LeaseOptions } from "./lease.ts";
+import {
+  acquireLease,
+  Lease,
+  type LeaseHeld,
+  type LeaseOptions,
+} from "./lease.ts";
 import { fleetLeases } from "./lease_store.ts";
 import { controlSubject, FLEET_SCHEMA, keyOf, roleOf, token } from "./names.ts";
 import type { FleetSessionRecord } from "./records.ts";
@@ -52,12 +57,22 @@ export async function claimSession(
   options: SeatOptions,
 ): Promise<FleetSeat> {
   const holder = `${fleet.host}/${options.shortId}`;
-  const lease = await acquireLease(
-    fleetLeases(fleet),
-    `session:${options.sessionId}`,
-    holder,
-    options,
-  );
+  let lease: Lease | LeaseHeld;
+  try {
+    lease = await acquireLease(
+      fleetLeases(fleet),
+      `session:${options.sessionId}`,
+      holder,
+      options,
+    );
+  } catch (error) {
+    throw new FleetError(
+      "timeout",
+      `Cannot claim the session "${options.sessionId}": ${reasonOf(error)}`,
+      "check the link to the server and the rights of this host",
+      error,
+    );
+  }
   if (!(lease instanceof Lease)) {
     throw new FleetError(
       "held",

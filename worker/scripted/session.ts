@@ -26,6 +26,8 @@ import type { SessionRecord } from "./memory.ts";
 
 const TASK_GRACE_MS = 5_000;
 const STOP_MS = 2_000;
+/** Ids of user lines that are remembered, so that a second one is not run. */
+const MAX_UUIDS = 4_096;
 
 /** What a session starts from. */
 export interface SessionOptions {
@@ -173,6 +175,7 @@ export class Session implements Stage {
     const { record } = this.#options;
     const steps = queued.steps ?? this.#stepsFor(turn.prompt);
     if (user) record.uuids.push(user.uuid);
+    if (record.uuids.length > MAX_UUIDS) record.uuids.shift();
     await this.#options.save(record);
     await this.connectMcp();
     this.frames.state("running");
