@@ -81,7 +81,7 @@ function resolveOne(
 }
 
 /** Where the file stands that an interpreter in the command line runs; -1 when there is none. */
-function scriptIndex(argv: readonly string[]): number {
+export function scriptIndex(argv: readonly string[]): number {
   let at = 0;
   if (LAUNCHER.test(baseName(argv[0]))) {
     at = argv.findIndex((word, index) =>

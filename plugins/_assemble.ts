@@ -1,10 +1,9 @@
 import { commandLine } from "./_disclosure.ts";
-import { type PluginHost, PluginProgram } from "./_plugin_run.ts";
+import { hostOf, type HostOptions, type PluginHost } from "./_plugin_host.ts";
+import { PluginProgram } from "./_plugin_run.ts";
 import { printable, quote } from "./_text.ts";
-import type { SandboxLevel } from "./config.ts";
-import { digestPlugin, MANIFEST_NAME } from "./digest.ts";
+import { MANIFEST_NAME } from "./digest.ts";
 import type { DiscoveredPlugin } from "./discover.ts";
-import { UntrustedError } from "./errors.ts";
 import type { LoadedHook } from "./hooks.ts";
 import type { ToolSpec } from "./manifest.ts";
 import { pluginDirName, toolName } from "./names.ts";
@@ -46,11 +45,7 @@ export interface LoadedPlugin {
 }
 
 /** Where loaded plugins go and what they run in. */
-export interface AssembleOptions {
-  home: string;
-  workspace: string;
-  sandbox: SandboxLevel;
-  workspaceAccess: "read" | "write";
+export interface AssembleOptions extends HostOptions {
   registry: ToolRegistry;
   warnings: string[];
 }
@@ -73,58 +68,6 @@ export function assemble(
     const host = hostOf(plugin, `${options.home}/data/${dataName}`, options);
     return loadedPlugin(found, plugin, host, options);
   });
-}
-
-function hostOf(
-  plugin: PluginOnDisk,
-  dataDir: string,
-  options: AssembleOptions,
-): PluginHost {
-  const { name } = plugin.manifest;
-  let { digest } = plugin;
-  return {
-    name,
-    dir: plugin.dir,
-    dataDir,
-    workspace: options.workspace,
-    hash: digest.hash,
-    paths: new Map(
-      digest.files.map((file) => [file.path, file.kind !== "directory"]),
-    ),
-    sandbox: options.sandbox,
-    workspaceAccess: options.workspaceAccess,
-    touched: () =>
-      new UntrustedError(
-        `plugin ${
-          quote(name)
-        } was changed while it ran, so its answer does not count`,
-        { plugin: name, trusted: digest.hash, found: "" },
-      ),
-    async verify(): Promise<string> {
-      if (await digest.isUnchanged()) return digest.stamp;
-      const trusted = digest.hash;
-      let found = "";
-      let reason = "";
-      try {
-        const now = await digestPlugin(plugin.dir);
-        if (now.hash === trusted) {
-          digest = now;
-          return digest.stamp;
-        }
-        found = now.hash;
-        reason = `its content changed from ${trusted} to ${found}`;
-      } catch (error) {
-        if (error instanceof Deno.errors.NotCapable) throw error;
-        reason = error instanceof Error ? error.message : String(error);
-      }
-      throw new UntrustedError(
-        `plugin ${
-          quote(name)
-        } is not the one that was trusted: ${reason}; load it again to decide anew`,
-        { plugin: name, trusted, found },
-      );
-    },
-  };
 }
 
 function loadedPlugin(

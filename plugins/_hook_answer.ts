@@ -40,14 +40,16 @@ export function readAnswer(
     };
   }
   const text = result.stdout.trim();
-  // Plain words are no answer; hooks often print what they do.
-  if (!text.startsWith("{")) return {};
+  // Plain words are no answer; hooks often print what they do, and the answer after it.
+  const isAnswer = text.startsWith("{");
+  const json = isAnswer ? text : text.slice(text.lastIndexOf("\n") + 1);
+  if (!json.startsWith("{")) return {};
   if (result.truncated.stdout) return { failure: "its answer is too long" };
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(json);
   } catch {
-    return { failure: "printed broken JSON" };
+    return isAnswer ? { failure: "printed broken JSON" } : {};
   }
   return isRecord(value) ? answerOf(value) : {};
 }

@@ -3,45 +3,21 @@ import {
   denoFlags,
   ensurePrivateDir,
   inheritedEnvironment,
-  type IsolationPolicy,
   run,
 } from "@bulkhead/sandbox";
-import {
-  isInside,
-  joinPath,
-  normalizePath,
-  resolveTarget,
-} from "@bulkhead/sandbox/paths";
-import { type PluginPaths, resolveArguments } from "./_arguments.ts";
+import { normalizePath } from "@bulkhead/sandbox/paths";
+import { resolveArguments, scriptIndex } from "./_arguments.ts";
 import { DENO_CHILD_ENV, fileUrl, graphProblem } from "./_deno_graph.ts";
+import {
+  grantedPath,
+  grantedPolicy,
+  type PluginPolicy,
+  writablePath,
+} from "./_grants.ts";
 import { expand, type Placeholders } from "./_placeholders.ts";
 import type { ProgramSpec } from "./_program.ts";
+import type { PluginHost } from "./_plugin_host.ts";
 import { quote } from "./_text.ts";
-import type { SandboxLevel } from "./config.ts";
-
-/** What the programs of one loaded plugin share. */
-export interface PluginHost {
-  /** The declared name. */
-  readonly name: string;
-  /** The real path of the directory. */
-  readonly dir: string;
-  /** The plugin's own writable directory. */
-  readonly dataDir: string;
-  /** The real path of the workspace. */
-  readonly workspace: string;
-  /** The trusted content. */
-  readonly hash: string;
-  /** What the directory holds. */
-  readonly paths: PluginPaths;
-  /** How programs are isolated. */
-  readonly sandbox: SandboxLevel;
-  /** What a command without `permissions` may do to the workspace. */
-  readonly workspaceAccess: "read" | "write";
-  /** Throws when the content is no longer the trusted one; the answer changes when somebody has touched it. */
-  verify(): Promise<string>;
-  /** The error for content that was touched while something of it ran. */
-  touched(): Error;
-}
 
 /** One run of a program. */
 export interface ProgramRun {
@@ -107,13 +83,7 @@ export class PluginProgram {
     this.#values = values;
     this.#argv = argv;
     this.#refusal = refusal;
-    const [path = ""] = argv;
-    const inner = path.startsWith(`${host.dir}/`)
-      ? path.slice(host.dir.length + 1)
-      : undefined;
-    this.note = inner !== undefined && host.paths.get(inner) !== true
-      ? `there is no file ${quote(inner)} in the plugin`
-      : refusal;
+    this.note = refusal ?? failureNote(host, spec, argv);
   }
 
   /** Settles a program; a text says why it cannot be run. */
@@ -171,7 +141,7 @@ export class PluginProgram {
     // The look at the imports must see trusted content.
     if (isDeno) await host.verify();
     await ensureOnce(host.dataDir);
-    const policy = this.#policy();
+    const policy = grantedPolicy(host, this.#spec, this.#values);
     const { argv, env } = isDeno
       ? await this.#denoArgv(policy)
       : { argv: this.#argv, env: {} };
@@ -197,58 +167,6 @@ export class PluginProgram {
     return result;
   }
 
-  #policy(): PluginPolicy {
-    const host = this.#host;
-    const { permissions, program } = this.#spec;
-    if (permissions === undefined) {
-      const workspace = program.kind === "deno" ? [] : [host.workspace];
-      return host.workspaceAccess === "write"
-        ? {
-          read: [host.dir],
-          write: [host.dataDir, ...workspace],
-          net: [],
-        }
-        : { read: [host.dir, ...workspace], write: [host.dataDir], net: [] };
-    }
-    const write = [
-      host.dataDir,
-      ...permissions.write.map((path) => this.#path(path)),
-    ];
-    // What lies in a writable directory is granted with it. By itself it must not be granted: the plugin could have put
-    // a link there, which would then be followed out of the directory.
-    const covered = (path: string): boolean =>
-      write.some((root) => root !== path && isInside(path, root));
-    return {
-      read: [
-        host.dir,
-        ...permissions.read.map((path) => this.#path(path)).filter((path) =>
-          !covered(path)
-        ),
-      ],
-      write: write.filter((path) => !covered(path)),
-      net: permissions.net,
-    };
-  }
-
-  /** A path of the manifest as an absolute one. A link in the workspace or the plugin must not widen it. */
-  #path(raw: string): string {
-    const path = normalizePath(
-      joinPath(this.#host.dir, expand(raw, this.#values)),
-    );
-    const { workspace, dir, dataDir } = this.#host;
-    for (const root of [workspace, dir, dataDir]) {
-      if (!isInside(path, root)) continue;
-      const real = resolveTarget(path, root);
-      if (isInside(real, root)) return real;
-      throw new TypeError(
-        `Cannot grant ${quote(raw)}: ${
-          quote(path, 1000)
-        } is or holds a link that leads outside ${quote(root, 1000)}`,
-      );
-    }
-    return path;
-  }
-
   async #denoArgv(
     policy: PluginPolicy,
   ): Promise<{ argv: string[]; env: Record<string, string> }> {
@@ -260,8 +178,12 @@ export class PluginProgram {
     }
     const { permissions } = this.#spec;
     const flags = denoFlags({
-      read: permissions?.read.map((path) => this.#path(path)) ?? [],
-      write: permissions?.write.map((path) => this.#path(path)) ?? [],
+      read: permissions?.read.map((path) =>
+        grantedPath(path, host, this.#values)
+      ) ?? [],
+      write: permissions?.write.map((path) =>
+        writablePath(path, host, this.#values)
+      ) ?? [],
       net: permissions?.net ?? [],
       env: [
         "PLUGIN_DIR",
@@ -281,11 +203,26 @@ export class PluginProgram {
   }
 }
 
-/** A policy under construction. */
-interface PluginPolicy extends IsolationPolicy {
-  read: string[];
-  write: string[];
-  net: string[];
+/** Why a program will fail, as far as the plugin's content tells. */
+function failureNote(
+  host: PluginHost,
+  spec: ProgramSpec,
+  argv: readonly string[],
+): string | undefined {
+  const script = scriptIndex(argv);
+  for (const index of script > 0 ? [0, script] : [0]) {
+    const path = argv[index] ?? "";
+    if (!path.startsWith(`${host.dir}/`)) continue;
+    const inner = normalizePath(path.slice(host.dir.length + 1));
+    if (host.paths.get(inner) !== true) {
+      return `there is no file ${quote(inner)} in the plugin`;
+    }
+    if (
+      index === 0 && spec.program.kind === "command" &&
+      !host.startable.has(inner)
+    ) return `${quote(inner)} is not executable; chmod +x it`;
+  }
+  return undefined;
 }
 
 function resolveCommand(

@@ -199,8 +199,21 @@ async function readConfig(places: ConfigPlaces): Promise<ResolvedConfig> {
       notices.push(`${PROJECT_CONFIG_NAME} ignored: ${messageOf(error)}`);
     }
   }
-  const resolved = resolveConfig(layers);
+  const resolved = resolveFile(layers, userPath);
   return { ...resolved, notices: [...notices, ...resolved.notices] };
+}
+
+/** Resolves the layers; an error says which file to edit. */
+function resolveFile(layers: ConfigLayers, path: string): ResolvedConfig {
+  try {
+    return resolveConfig(layers);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new ConfigError(error.message, {
+      cause: error,
+      fix: `edit ${quote(path, 1000)}`,
+    });
+  }
 }
 
 const USER_MAX_BYTES = 64 * 1024;

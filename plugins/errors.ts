@@ -42,15 +42,19 @@ export class ManifestError extends SyntaxError implements ManifestPlace {
 
 /** A configuration that cannot be resolved. */
 export class ConfigError extends TypeError {
+  /** What to do about it, when the file is known. */
+  readonly fix?: string;
+
   /**
    * Creates the error.
    *
-   * @param message What is wrong, where, and what to do.
-   * @param options The cause.
+   * @param message What is wrong and where.
+   * @param options The cause, and what to do.
    */
-  constructor(message: string, options?: ErrorOptions) {
+  constructor(message: string, options?: ErrorOptions & { fix?: string }) {
     super(message, options);
     this.name = "ConfigError";
+    if (options?.fix !== undefined) this.fix = options.fix;
   }
 }
 
