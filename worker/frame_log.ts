@@ -132,6 +132,11 @@ export class FrameLog {
     return this.#wholeBytes + this.#lines.bytes;
   }
 
+  /** The number of the first frame of the newest batch; beyond the end when the batch is not at hand. */
+  get batch(): number {
+    return this.#recentFrom;
+  }
+
   /** A new batch begins: the frames of the last one are read from their lines from now on. */
   begin(): void {
     if (this.#recent.length > 0) this.#recent = [];

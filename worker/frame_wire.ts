@@ -67,6 +67,17 @@ export class FrameWire {
   }
 
   /**
+   * Builds the push of the newest batch while its frames are at hand, for followers that are still busy with the one
+   * before: later the frames would have to be read from their lines again.
+   *
+   * @param raw Give each frame its line
+   * @param maxBytes About how much it may carry
+   */
+  prepare(raw: boolean, maxBytes: number): void {
+    this.push(this.#log.batch, raw, maxBytes);
+  }
+
+  /**
    * The next push for a cursor. Clients at the same cursor get the same bytes, also a while later.
    *
    * @param cursor The first frame the client has not seen

@@ -322,7 +322,19 @@ export class WorkerServer {
   }
 
   #changed(change: SessionChange): void {
+    if (change === "frames") this.#prepare();
     for (const client of this.#clients) client.changed(change);
+  }
+
+  #prepare(): void {
+    let plain = false;
+    let raw = false;
+    for (const client of this.#clients) {
+      plain ||= client.follows === "plain";
+      raw ||= client.follows === "raw";
+    }
+    if (plain) this.#wire.prepare(false, PUSH_BYTES);
+    if (raw) this.#wire.prepare(true, PUSH_BYTES);
   }
 
   /** Waits a moment for clients that fall behind and still move. */
@@ -411,6 +423,12 @@ class Client {
     if (change === "state" || change === "ended") this.#stateDue = true;
     if (change === "asks") this.#asksDue = true;
     this.#pump();
+  }
+
+  /** What the client follows, when it moves. */
+  get follows(): "plain" | "raw" | undefined {
+    if (this.#slow || this.#cursor === undefined) return undefined;
+    return this.#raw ? "raw" : "plain";
   }
 
   /** True for a follower that is far behind and still moves. */
