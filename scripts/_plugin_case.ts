@@ -4,8 +4,6 @@
  * @module
  */
 
-import { run } from "@bulkhead/sandbox";
-
 /** A value of a case file. */
 export type Json =
   | null
@@ -25,6 +23,8 @@ export interface Stage {
   plugins: string;
   workspace: string;
   temp: string;
+  /** The process groups of lines that were run. */
+  groups: number[];
 }
 
 /** True for an object of a case file. */
@@ -77,6 +77,7 @@ export async function openStage(source: string): Promise<Stage> {
     plugins: `${root}/plugins`,
     workspace: `${root}/ws`,
     temp,
+    groups: [],
   };
   if (await exists(source)) await copyTree(source, root, stage);
   await Deno.mkdir(stage.plugins, { recursive: true });
@@ -84,14 +85,16 @@ export async function openStage(source: string): Promise<Stage> {
   return stage;
 }
 
-/** Removes what the case left. */
+/** Ends and removes what the case left. */
 export async function closeStage(stage: Stage): Promise<void> {
+  stage.groups.forEach(endGroup);
+  await Deno.remove(`${stage.temp}.log`).catch(() => undefined);
   for (const dir of [stage.root, stage.temp]) {
     try {
       await Deno.remove(dir, { recursive: true });
     } catch {
       // A case may have taken permissions away.
-      await bash("chmod -R u+rwx . || true", dir).catch(() => undefined);
+      await new Deno.Command("chmod", { args: ["-R", "u+rwx", dir] }).output();
       await Deno.remove(dir, { recursive: true }).catch(() => undefined);
     }
   }
@@ -124,15 +127,43 @@ function fillText(text: string, stage: Stage): string {
     .replaceAll(/\{CASE(?:_REAL)?\}/g, () => stage.root);
 }
 
-/** Runs a line of a case with bash in a directory. */
-export async function bash(line: string, cwd: string): Promise<void> {
-  const result = await run(["bash", "-c", line], { cwd, timeoutMs: 60_000 });
-  if (!result.success) {
-    throw new Error(
-      `set-up failed (${result.code ?? result.signal}): ${line}: ${
-        result.stderr.trim().slice(0, 500)
-      }`,
-    );
+/** How long a line of a case may take. */
+const LINE_DEADLINE_MS = 60_000;
+
+/**
+ * Runs a line of a case with bash in a directory. What the line leaves running, a server for instance, runs until the
+ * case ends.
+ */
+export async function bash(
+  line: string,
+  cwd: string,
+  stage: Stage,
+): Promise<void> {
+  const log = `${stage.temp}.log`;
+  const child = new Deno.Command("bash", {
+    args: ["-c", 'exec 2>"$0"; eval "$1"', log, line],
+    cwd,
+    detached: true,
+    stdin: "null",
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  stage.groups.push(child.pid);
+  const timer = setTimeout(() => endGroup(child.pid), LINE_DEADLINE_MS);
+  const { success, code, signal } = await child.status;
+  clearTimeout(timer);
+  if (success) return;
+  const said = await Deno.readTextFile(log).catch(() => "");
+  throw new Error(
+    `set-up failed (${signal ?? code}): ${line}: ${said.trim().slice(0, 500)}`,
+  );
+}
+
+function endGroup(pid: number): void {
+  try {
+    Deno.kill(-pid, "SIGKILL");
+  } catch {
+    // Nothing of it is left.
   }
 }
 

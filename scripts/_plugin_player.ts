@@ -32,6 +32,19 @@ const CASE_DEADLINE_MS = 120_000;
 /** How often the event loop and the memory are looked at. */
 const TICK_MS = 10;
 
+/** Keys that say something to readers only. */
+const REMARKS = [
+  "title",
+  "name",
+  "description",
+  "comment",
+  "why",
+  "tags",
+  "defect",
+  "ref",
+  "refs",
+];
+
 const CASE_KEYS = [
   "id",
   "group",
@@ -43,6 +56,8 @@ const CASE_KEYS = [
   "source",
   "hostEnv",
   "requiresSandbox",
+  "requires",
+  ...REMARKS,
 ];
 
 /** The verdict about one case. */
@@ -64,7 +79,7 @@ export async function playCase(
     const { isolation } = options;
     const sandboxed = isolation !== "off" &&
       (await probeIsolation()).backend !== "none";
-    if (raw.requiresSandbox === true && !sandboxed) {
+    if (needsSandbox(raw) && !sandboxed) {
       return { id, pass: true, detail: "skipped: needs an OS sandbox" };
     }
     const stage = await openStage(`${options.root}/${id}`);
@@ -72,7 +87,7 @@ export async function playCase(
     const filled = fill(raw, stage);
     if (!isObject(filled)) throw new TypeError("the case must be an object");
     for (const line of strings(filled.setup, "setup")) {
-      await bash(line, stage.temp);
+      await bash(line, stage.temp, stage);
     }
     const config = filled.config ?? {};
     if (!isObject(config)) throw new TypeError("config must be an object");
@@ -88,6 +103,13 @@ export async function playCase(
   } finally {
     await opened.disposeAsync();
   }
+}
+
+function needsSandbox({ requiresSandbox, requires }: JsonObject): boolean {
+  return requiresSandbox === true ||
+    strings(requires, "requires").some((what) =>
+      /sandbox|isolation/i.test(what)
+    );
 }
 
 async function withinDeadline(
@@ -134,11 +156,16 @@ class Player {
   }
 
   async #step(raw: JsonObject): Promise<string | undefined> {
-    const { note, source, requiresSandbox, hostEnv, ...step } = raw;
+    const {
+      note: _note,
+      comment: _comment,
+      why: _why,
+      source,
+      requiresSandbox,
+      hostEnv,
+      ...step
+    } = raw;
     if (source !== undefined && step.op === "install") step.source = source;
-    else if (note !== undefined && typeof note !== "string") {
-      throw new TypeError("note must be a string");
-    }
     if (requiresSandbox === true && !this.#sandboxed) return undefined;
     const expect = step.expect ?? {};
     if (!isObject(expect)) throw new TypeError("expect must be an object");
@@ -175,7 +202,7 @@ class Player {
           cwd: [],
         });
         for (const line of strings(cmd, "cmd")) {
-          await bash(line, typeof cwd === "string" ? cwd : stage.temp);
+          await bash(line, typeof cwd === "string" ? cwd : stage.temp, stage);
         }
         return {};
       }
