@@ -1,3 +1,4 @@
+import { loadNativePlugin } from "@bulkhead/abi";
 import { run, startProcess, writeFileAtomic } from "@bulkhead/sandbox";
 import { digestPlugin, loadPlugins, type Tool } from "@bulkhead/plugins";
 import { connect, runWorker, scriptedDriver } from "@bulkhead/worker";
@@ -219,6 +220,35 @@ export const FAULTS: readonly Fault[] = [
       await stuck.return?.(undefined);
       slow.close();
       await worker.end();
+    },
+  },
+  {
+    name: "abi: a library dies in every way and is started again",
+    async inject(dir, round) {
+      const source = new URL(
+        "../../tests/fixtures/cases/abi/17_crash.c",
+        import.meta.url,
+      ).pathname;
+      const library = `${dir}/crash.so`;
+      const flags = "-std=gnu11 -O1 -w -shared -fPIC -lpthread".split(" ");
+      const built = await run(["gcc", "-o", library, source, ...flags])
+        .catch(() => undefined);
+      if (!built?.success) return "gcc is not installed";
+      await using plugin = await loadNativePlugin(library, {
+        isolation: "preferred",
+      });
+      const ways = ["segv", "abort", "exit0", "exit7", "stack", "kill"];
+      const how = ways[round % ways.length] ?? "";
+      const tool = plugin.registration.tools.find(({ name }) =>
+        name.includes("crash")
+      );
+      if (tool === undefined) throw new Error("the library has no such tool");
+      const died = await plugin.callTool(tool.name, { how })
+        .then(() => false, () => true);
+      check(died, `${how}: a death was told as a success`);
+      const after = await plugin.callTool("probe_ok", {})
+        .then(() => true, () => false);
+      check(after, `${how}: the library was not started again`);
     },
   },
   {
