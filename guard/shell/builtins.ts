@@ -4,7 +4,7 @@
  * @module
  */
 import { ANY, isKnown, SEG } from "../holes.ts";
-import { type CallReader, refuses, writes } from "./call.ts";
+import { type Call, type CallReader, refuses, writes } from "./call.ts";
 import { readOptions } from "./options.ts";
 import { joinDirectory } from "./places.ts";
 import {
@@ -124,22 +124,28 @@ const command: CallReader = (call) => {
     return { text: operands.map((name) => `${name}\n`).join("") };
   }
   if (operands.length === 0) return EMPTY_STREAM;
-  const [name = ""] = operands;
-  // Functions are skipped on purpose.
-  const hidden = call.state.getFunction(name) === undefined
-    ? operands
-    : [`/bin/${name}`, ...operands.slice(1)];
-  return call.context.nested(() =>
-    call.context.run.argv(hidden, call.state, call.stdin)
-  );
+  return withoutFunctions(call, operands);
 };
 
-const builtin: CallReader = (call) =>
-  call.args.length === 0
-    ? EMPTY_STREAM
-    : call.context.nested(() =>
-      call.context.run.argv(call.args, call.state, call.stdin)
+/** Runs a command as if no function had its name. */
+function withoutFunctions(call: Call, argv: readonly string[]): Stream {
+  const [name = "", ...args] = argv;
+  const own = Object.hasOwn(BUILTINS, name) ? BUILTINS[name] : undefined;
+  return call.context.nested(() => {
+    if (own !== undefined) {
+      return own({ ...call, name, args }) ?? UNKNOWN_STREAM;
+    }
+    const hidden = call.state.getFunction(name) !== undefined;
+    return call.context.run.argv(
+      [hidden ? `/bin/${name}` : name, ...args],
+      call.state,
+      call.stdin,
     );
+  });
+}
+
+const builtin: CallReader = (call) =>
+  call.args.length === 0 ? EMPTY_STREAM : withoutFunctions(call, call.args);
 
 const read: CallReader = (call) => {
   const { operands, options } = readOptions(call.args, {
@@ -195,7 +201,7 @@ const set: CallReader = (call) => {
   const { args } = call;
   let i = 0;
   while (i < args.length && /^[-+][A-Za-z]/.test(args[i] ?? "")) {
-    i += /^[-+]o$/.test(args[i] ?? "") ? 2 : 1;
+    i += /^[-+][A-Za-z]*o$/.test(args[i] ?? "") ? 2 : 1;
   }
   const dashes = args[i] === "--" || args[i] === "-";
   if (dashes) i++;

@@ -303,7 +303,12 @@ class Scanner {
 
   #shell(text: string): void {
     const { context, state } = this.#call;
-    context.nested(() => context.run.text(text, this.#place(state), {}));
+    context.nested(() =>
+      context.inSubshell(
+        this.#place(state),
+        (inner) => context.run.text(text, inner, {}),
+      )
+    );
   }
 
   #argvOf(argv: string[]): void {

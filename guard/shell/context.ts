@@ -7,7 +7,7 @@ import type { Script } from "unbash";
 import type { Boundary } from "../boundary.ts";
 import type { Effect, EffectMode, EffectRule } from "../effect.ts";
 import { isKnown, showValue } from "../holes.ts";
-import type { State, Stream } from "./state.ts";
+import type { State, Stream, Values } from "./state.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
 
 /** Simple commands that are followed in one text, loops and functions unrolled. */
@@ -49,6 +49,8 @@ export class Context {
   readonly effects: Effect[] = [];
   /** Files whose content the command itself has written, by resolved path. */
   readonly files: Map<string, Stream> = new Map();
+  /** Functions that are being followed, with the directory of each call. */
+  readonly calls: Map<object, Values[]> = new Map();
   /** Set when something that may write could not be followed to its end. */
   incomplete = false;
   /** Nested texts and calls at this point. */
@@ -114,6 +116,22 @@ export class Context {
     } finally {
       this.depth--;
     }
+  }
+
+  /**
+   * Runs something in a shell of its own, and what its traps have kept for its end.
+   *
+   * @param state The shell it starts from.
+   * @param follow Runs it.
+   * @returns its output.
+   */
+  inSubshell(state: State, follow: (inner: State) => Stream): Stream {
+    const inner = state.fork();
+    const output = follow(inner);
+    for (const text of inner.traps.splice(0)) {
+      this.run.text(text, inner.fork(), {});
+    }
+    return output;
   }
 
   /**

@@ -33,6 +33,9 @@ import { expandFields, expandScalar, visitSubstitutions } from "./words.ts";
 /** Most items of a literal list that a loop is followed for one by one. */
 const MAX_ITEMS = 24;
 
+/** Most calls of a function inside of itself that are followed. */
+const MAX_RECURSION = 3;
+
 /**
  * Follows a whole script.
  *
@@ -67,7 +70,10 @@ function runStatements(
   for (const statement of statements) {
     if (context.exhausted) return UNKNOWN_STREAM;
     if (statement.background) {
-      runNode(statement.command, state.fork(), EMPTY_STREAM, context);
+      context.inSubshell(
+        state,
+        (inner) => runNode(statement.command, inner, EMPTY_STREAM, context),
+      );
       output = UNKNOWN_STREAM;
     } else {
       output = joinStreams(
@@ -112,12 +118,10 @@ function runNode(
         context,
       );
     case "Subshell": {
-      const inner = state.fork();
-      const output = runList(node.body, inner, stdin, context);
-      for (const text of inner.traps) {
-        context.run.text(text, inner.fork(), EMPTY_STREAM);
-      }
-      return output;
+      return context.inSubshell(
+        state,
+        (inner) => runList(node.body, inner, stdin, context),
+      );
     }
     case "Redirected": {
       const io = applyRedirects(node.redirects, state, stdin, context);
@@ -166,7 +170,10 @@ function runNode(
       state.setFunction(node.name.value, node);
       return EMPTY_STREAM;
     case "Coproc":
-      runNode(node.body, state.fork(), UNKNOWN_STREAM, context);
+      context.inSubshell(
+        state,
+        (inner) => runNode(node.body, inner, UNKNOWN_STREAM, context),
+      );
       return EMPTY_STREAM;
   }
 }
@@ -248,13 +255,9 @@ function runPipeline(
   const own = node.commands.length === 1;
   let stream = stdin;
   for (const command of node.commands) {
-    const inner = own ? state : state.fork();
-    stream = runNode(command, inner, stream, context);
-    if (!own) {
-      for (const text of inner.traps) {
-        context.run.text(text, inner.fork(), EMPTY_STREAM);
-      }
-    }
+    const input = stream;
+    const run = (inner: State) => runNode(command, inner, input, context);
+    stream = own ? run(state) : context.inSubshell(state, run);
   }
   return stream;
 }
@@ -413,6 +416,13 @@ function runWhile(
   });
 }
 
+/** Whether every directory is one of some others, or lies below one. */
+function descends(places: Values, others: Values): boolean {
+  return places.every((place) =>
+    others.some((other) => place === other || place.startsWith(other + "/"))
+  );
+}
+
 /** Follows a body that runs any number of times, until nothing changes any more. */
 function loop(
   state: State,
@@ -432,7 +442,9 @@ function loop(
       for (const name of changed) {
         if (state.get(name)?.length === 1) inner.set(name, [[ANY]]);
       }
-      if (inner.cwd !== state.cwd) inner.cwd = [ANY];
+      // Going down further cannot reach what the first rounds did not.
+      if (descends(inner.cwd, state.cwd)) inner.cwd = state.cwd;
+      else if (inner.cwd !== state.cwd) inner.cwd = [ANY];
     }
     const values = changed.map((name) => state.get(name));
     const { cwd } = state;
@@ -467,11 +479,25 @@ export function callFunction(
   stdin: Stream,
   context: Context,
 ): Stream {
+  const calls = context.calls.get(node) ?? [];
+  const [outer] = calls;
+  if (outer !== undefined && calls.length >= MAX_RECURSION) {
+    // What recursion does further down is what it has done, unless it climbs.
+    if (
+      !descends(state.cwd, outer) ||
+      args.some((arg) => /(?:^|\/)\.\.(?:\/|$)/.test(arg))
+    ) {
+      context.incomplete = true;
+    }
+    return UNKNOWN_STREAM;
+  }
+  context.calls.set(node, [...calls, state.cwd]);
   const positional = state.positional;
   state.positional = args.map((arg) => [arg]);
   try {
     return context.nested(() => runNode(node.body, state, stdin, context));
   } finally {
+    context.calls.set(node, calls);
     state.positional = positional;
     state.ended = false;
   }

@@ -246,6 +246,9 @@ export class State {
    */
   merge(branches: readonly State[], maybeNone: boolean): void {
     const live = branches.filter((branch) => !branch.ended);
+    for (const branch of branches) {
+      if (branch.ended) this.traps.push(...branch.traps);
+    }
     if (live.length === 0) {
       if (!maybeNone && branches.length > 0) this.ended = true;
       return;

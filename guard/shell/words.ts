@@ -146,7 +146,12 @@ export function visitSubstitutions(
       ) {
         const { script } = child;
         if (script !== undefined) {
-          context.nested(() => context.run.script(script, state.fork(), {}));
+          context.nested(() =>
+            context.inSubshell(
+              state,
+              (inner) => context.run.script(script, inner, {}),
+            )
+          );
         }
       } else pending.push(child);
     });
@@ -295,8 +300,9 @@ function substituted(
   context: Context,
 ): Stream {
   if (script === undefined) return {};
-  const inner = state.fork();
-  return context.nested(() => context.run.script(script, inner, {}));
+  return context.nested(() =>
+    context.inSubshell(state, (inner) => context.run.script(script, inner, {}))
+  );
 }
 
 function expandParts(word: Word, state: State, context: Context): Values {

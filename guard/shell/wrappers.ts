@@ -9,6 +9,7 @@ import { type Call, type CallReader, writes } from "./call.ts";
 import {
   hasOption,
   type OptionGrammar,
+  type Options,
   optionValue,
   readOptions,
   writtenValues,
@@ -333,7 +334,7 @@ export function unwrap(call: Call): Unwrapped | undefined {
     return at === -1 ? undefined : { ...place, argv: call.args.slice(at + 1) };
   }
   if (call.name === "parallel" || call.name === "sem") {
-    return parallel(call, operands, place);
+    return parallel(call, operands, place, read);
   }
   takeAssignments();
   if (spec.sub !== undefined && operands[0] === "--") operands.shift();
@@ -354,10 +355,16 @@ function parallel(
   call: Call,
   operands: string[],
   place: { env: [string, string][]; own: boolean; cwd?: string },
+  read: Options,
 ): Unwrapped | undefined {
   const at = operands.findIndex((arg) => /^:::[:+]*$/.test(arg));
   const command = at === -1 ? operands : operands.slice(0, at);
-  const values = at === -1
+  const file = optionValue(read, "-a", "--arg-file");
+  const values = file !== undefined
+    ? call.context.readFile(file, call.state).text?.split("\n").filter((line) =>
+      line !== ""
+    ) ?? [ANY]
+    : at === -1
     ? call.stdin.items ?? call.stdin.text?.split("\n").filter((line) =>
       line !== ""
     ) ?? [ANY]
