@@ -311,13 +311,17 @@ export class AgentChild {
     this.#writeAll().catch(() => {
       this.#closed = true;
       this.#urgent.length = this.#turns.length = this.#queued = 0;
-    }).finally(() => this.#writing = false);
+    });
   }
 
   async #writeAll(): Promise<void> {
     for (;;) {
       const next = this.#urgent.shift() ?? this.#turns.shift();
-      if (next === undefined) return;
+      if (next === undefined) {
+        // At once: what is queued a microtask later has to find no writer.
+        this.#writing = false;
+        return;
+      }
       await this.#input.write(next);
       this.#queued -= next.length;
     }
