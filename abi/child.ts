@@ -177,7 +177,7 @@ class Child {
     }
     const inputs = unpackTexts(body, head.sizes);
     const timeoutMs = number(head.timeout, Infinity);
-    const { rc, text } = await this.#loaded().invoke(
+    const { rc, text } = await this.#loaded().handlers.invoke(
       kind,
       number(head.index, -1),
       inputs,
@@ -188,7 +188,7 @@ class Child {
 
   async #dispatch(id: number, head: Head, body: Uint8Array): Promise<void> {
     const mode = MODES.find((m) => m === head.mode) ?? "observe";
-    const outcome = await this.#loaded().dispatch(
+    const outcome = await this.#loaded().handlers.dispatch(
       number(head.tag, 0),
       unpackTexts(body, head.sizes),
       head.isError === true,

@@ -5,6 +5,8 @@
  */
 
 import type { IsolationBackend, ManagedProcess } from "@bulkhead/sandbox";
+import { crashError, remoteError, wedgedError } from "./child_errors.ts";
+import { ChildOutput } from "./child_output.ts";
 import { type ChildOptions, socketDir, startChild } from "./child_start.ts";
 import type {
   DispatchOutcome,
@@ -14,29 +16,15 @@ import type {
 } from "./engine_types.ts";
 import { AbiError } from "./errors.ts";
 import { decodeText, encodeText } from "./memory.ts";
-import { OutputLog } from "./output.ts";
+import { type Frame, OpenRequests } from "./open_requests.ts";
 import type { CallOutcome } from "./poll_driver.ts";
 import type { PluginPort, PortCall, PortEvent } from "./port.ts";
 import { emptyRegistration, type Registration } from "./registration.ts";
 import { FrameConnection, type Head, packTexts, PROTOCOL } from "./rpc.ts";
-import {
-  readCode,
-  readDispatch,
-  readKind,
-  readRegistration,
-  signalOf,
-} from "./wire.ts";
-
-interface Pending {
-  readonly resolve: (frame: { head: Head; body: Uint8Array }) => void;
-  readonly reject: (error: AbiError) => void;
-  readonly onUpdate: ((text: string) => void) | undefined;
-}
+import { readDispatch, readKind, readRegistration } from "./wire.ts";
 
 /** The longest text that goes to a child. */
 const MAX_BODY_BYTES = 67_108_864;
-/** Without a word from a child that owes an answer, it is asked whether it lives. */
-const PING_MS = 5_000;
 /** What a child gets on top of its own limits before the host stops waiting. */
 const MARGIN_MS = 1_500;
 
@@ -47,34 +35,30 @@ export class ChildPort implements PluginPort {
   readonly isolation: IsolationBackend;
   readonly #options: ChildOptions;
   readonly #process: ManagedProcess;
-  readonly #log: OutputLog;
-  readonly #pending = new Map<number, Pending>();
+  readonly #output: ChildOutput;
+  readonly #requests: OpenRequests;
   readonly #loaded = Promise.withResolvers<void>();
-  readonly #output: Promise<unknown>;
-  readonly #readers: ReadableStreamDefaultReader<Uint8Array>[] = [];
   readonly #gone = Promise.withResolvers<void>();
   #connection: FrameConnection | undefined;
-  #nextId = 1;
   #death: AbiError | undefined;
   #closing = false;
   #registered = false;
   #wedged: string | undefined;
-  #heard = 0;
-  #watchdog: ReturnType<typeof setTimeout> | undefined;
 
   private constructor(options: ChildOptions, process: ManagedProcess) {
     this.#options = options;
     this.#process = process;
     this.isolation = process.isolation;
-    this.#log = new OutputLog({
-      name: options.name,
-      ...options.onOutput === undefined ? {} : { onLine: options.onOutput },
-    });
+    this.#output = new ChildOutput(
+      options.name,
+      [process.stderr, process.stdout],
+      options.onOutput,
+    );
+    this.#requests = new OpenRequests(
+      () => this.#connection?.send({ t: "ping" }),
+      () => this.#wedge("a callback"),
+    );
     this.#loaded.promise.catch(() => {});
-    this.#output = Promise.all([
-      this.#collect(process.stderr),
-      this.#collect(process.stdout),
-    ]);
     process.status.then(() => this.#onExit());
   }
 
@@ -211,7 +195,7 @@ export class ChildPort implements PluginPort {
   async close(): Promise<void> {
     if (!this.#closing) {
       this.#closing = true;
-      clearTimeout(this.#watchdog);
+      this.#requests.rest();
       this.#connection?.send({ t: "bye" });
       await Promise.race([this.#connection?.flushed(), this.#gone.promise]);
       this.#fail(
@@ -227,12 +211,7 @@ export class ChildPort implements PluginPort {
     // A destructor of the plugin may hang or crash now; nobody waits for it any more.
     await this.#process.end({ eofMs: 1_000, termMs: 1_000 });
     this.#connection?.close();
-    // A process that the plugin forked may still hold its pipes.
-    await within(this.#output, 200);
-    await Promise.all(
-      this.#readers.map((reader) => reader.cancel().catch(() => {})),
-    );
-    await this.#output;
+    await this.#output.close();
   }
 
   async #boot(listener: Deno.UnixListener): Promise<void> {
@@ -280,28 +259,22 @@ export class ChildPort implements PluginPort {
   }
 
   #onFrame(head: Head, body: Uint8Array): void {
-    this.#heard = performance.now();
+    this.#requests.heard();
     const id = head.id ?? 0;
     switch (head.t) {
       case "update":
-        this.#pending.get(id)?.onUpdate?.(decodeText(body));
+        this.#requests.update(id, () => decodeText(body));
         return;
       case "result":
       case "ran":
       case "dispatched":
       case "stats":
-      case "pong": {
-        const pending = this.#pending.get(id);
-        this.#pending.delete(id);
-        pending?.resolve({ head, body });
+      case "pong":
+        this.#requests.resolve(id, { head, body });
         return;
-      }
-      case "error": {
-        const pending = this.#pending.get(id);
-        this.#pending.delete(id);
-        pending?.reject(this.#remoteError(head));
+      case "error":
+        this.#requests.reject(id, this.#remoteError(head));
         return;
-      }
       case "action":
         this.#answerAction(
           id,
@@ -351,8 +324,8 @@ export class ChildPort implements PluginPort {
     head: Head,
     body?: Uint8Array,
     onUpdate?: (text: string) => void,
-  ): { id: number; answer: Promise<{ head: Head; body: Uint8Array }> } {
-    const id = this.#nextId++;
+  ): { id: number; answer: Promise<Frame> } {
+    const id = this.#requests.next();
     if (this.#death !== undefined) {
       return { id, answer: Promise.reject(this.#death) };
     }
@@ -363,29 +336,9 @@ export class ChildPort implements PluginPort {
       const error = new AbiError("protocol", what, { plugin: name });
       return { id, answer: Promise.reject(error) };
     }
-    const answer = Promise.withResolvers<{ head: Head; body: Uint8Array }>();
-    this.#pending.set(id, {
-      resolve: answer.resolve,
-      reject: answer.reject,
-      onUpdate,
-    });
+    const answer = this.#requests.wait(id, onUpdate);
     this.#connection?.send({ ...head, id }, body);
-    this.#watchdog ??= setTimeout(() => this.#ping(performance.now()), PING_MS);
-    return { id, answer: answer.promise };
-  }
-
-  /** A child whose main thread stands still answers nothing, not even this. */
-  #ping(asked: number): void {
-    this.#watchdog = undefined;
-    if (this.#pending.size === 0 || this.#death !== undefined) return;
-    this.#connection?.send({ t: "ping" });
-    this.#watchdog = setTimeout(() => {
-      this.#watchdog = undefined;
-      if (this.#pending.size === 0) return;
-      if (this.#heard < asked) this.#wedge("a callback");
-      else {this.#watchdog = setTimeout(() =>
-          this.#ping(performance.now()), PING_MS);}
-    }, PING_MS);
+    return { id, answer };
   }
 
   async #within<T>(answer: Promise<T>, ms: number): Promise<T> {
@@ -399,35 +352,13 @@ export class ChildPort implements PluginPort {
   }
 
   #remoteError(head: Head): AbiError {
-    const { name } = this.#options;
-    return new AbiError(
-      readCode(head.code),
-      typeof head.message === "string"
-        ? head.message
-        : `Plugin "${name}" failed`,
-      {
-        plugin: name,
-        ...typeof head.fix === "string" ? { fix: head.fix } : {},
-        ...typeof head.rc === "number" ? { exitCode: head.rc } : {},
-        stderrTail: this.#log.tail,
-      },
-    );
+    return remoteError(this.#options.name, head, this.#output.tail);
   }
 
   #wedge(what: string): void {
     if (this.#wedged !== undefined || this.#closing) return;
     this.#wedged = what;
-    this.#die(
-      new AbiError(
-        "wedged",
-        `Plugin "${this.#options.name}" was stopped: ${what} did not come back`,
-        {
-          plugin: this.#options.name,
-          fix: "ask its author to keep poll short and to notice a cancel",
-          stderrTail: this.#log.tail,
-        },
-      ),
-    );
+    this.#die(wedgedError(this.#options.name, what, this.#output.tail));
   }
 
   async #onEnd(error?: unknown): Promise<void> {
@@ -456,39 +387,17 @@ export class ChildPort implements PluginPort {
 
   async #onExit(): Promise<void> {
     // What was written before the end still counts; a process it forked may hold the socket open.
-    await within(this.#output, 50);
+    await this.#output.settled(50);
     this.#gone.resolve();
     if (this.#closing) return;
-    const { code, signal } = await this.#process.status;
-    this.#die(this.#crash(code, signal));
-  }
-
-  #crash(code: number | null, signal: string | null): AbiError {
+    const status = await this.#process.status;
     const { name } = this.#options;
-    // Inside a PID namespace the first process reports a signal as 128 + n.
-    const ended = signal ??
-      (this.isolation === "bubblewrap" ? signalOf(code ?? 0) : undefined);
-    const tail = this.#log.tail;
-    const what = ended !== undefined
-      ? `Plugin "${name}" crashed (${ended})`
-      : `Plugin "${name}" ended its process unexpectedly (exit code ${code})`;
-    return new AbiError(
-      "crashed",
-      tail === "" ? what : `${what}: ${lastLine(tail)}`,
-      {
-        plugin: name,
-        fix: `run "bulkhead abi verify" on it, or ask its author`,
-        ...ended === undefined ? {} : { signal: ended },
-        ...ended === undefined && code !== null ? { exitCode: code } : {},
-        stderrTail: tail,
-      },
-    );
+    this.#die(crashError(name, status, this.isolation, this.#output.tail));
   }
 
   /** The end of this child: everybody who waits is told, then it is cleared away. */
   #die(error: AbiError): void {
     if (this.#death !== undefined) return;
-    clearTimeout(this.#watchdog);
     this.#fail(error);
     this.#process.kill("SIGKILL");
     this.#options.onDeath(this, error);
@@ -497,36 +406,6 @@ export class ChildPort implements PluginPort {
   #fail(error: AbiError): void {
     this.#death ??= error;
     this.#loaded.reject(error);
-    const pending = [...this.#pending.values()];
-    this.#pending.clear();
-    for (const { reject } of pending) reject(error);
+    this.#requests.fail(error);
   }
-
-  async #collect(stream: ReadableStream<Uint8Array>): Promise<void> {
-    const reader = stream.getReader();
-    this.#readers.push(reader);
-    try {
-      while (true) {
-        const { value, done } = await reader.read();
-        if (done) break;
-        this.#log.push(value);
-      }
-    } catch {
-      // The pipe broke with the process.
-    }
-    this.#log.end();
-  }
-}
-
-async function within(promise: Promise<unknown>, ms: number): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeout = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([promise, timeout]);
-  clearTimeout(timer);
-}
-
-function lastLine(text: string): string {
-  return (text.split("\n").at(-1) ?? "").slice(0, 200);
 }

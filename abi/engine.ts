@@ -8,50 +8,29 @@
  */
 
 import { ActionBridge } from "./action_worker.ts";
-import { AbiError } from "./errors.ts";
+import { openLibrary, runEntryPoint } from "./entry_point.ts";
 import {
   DEFAULT_LIMITS,
-  type DispatchMode,
-  type DispatchOutcome,
   type EngineCall,
   type EngineLimits,
   type EngineOptions,
   type EngineStats,
-  type InvokeKind,
-  type InvokeOutcome,
 } from "./engine_types.ts";
 import { Gate } from "./gate.ts";
+import { HandlerCalls } from "./handler_calls.ts";
 import { PluginStrings } from "./plugin_strings.ts";
-import {
-  ABI_VERSION,
-  describeRegisterCode,
-  EVENT_NAMES,
-  HANDLER_ABORT,
-  HANDLER_CLAIMED,
-  HANDLER_CONTINUE,
-  payloadKind,
-  PLUGIN_API_SIZE,
-  REGISTER_SYMBOL,
-  RETIRED_ABI_ARGUMENT,
-  SESSION_ID_ENV,
-  slotOffset,
-} from "./layout.ts";
+import { SESSION_ID_ENV } from "./layout.ts";
 import {
   allocator,
   borrow,
   cString,
-  decodeText,
-  encodeText,
-  EVENT,
   heapBytes,
+  keepAlive,
   libc,
-  mallocBytes,
   nativeFunction,
   type NativeStruct,
-  readBytes,
   STEP,
   STRING,
-  type StringPlace,
   stringPlace,
   stringStruct,
   structBytes,
@@ -59,17 +38,11 @@ import {
 import { type CallOutcome, driveCall, type Step } from "./poll_driver.ts";
 import {
   type FunctionPointer,
-  type HandlerFunction,
   Registrar,
   type ToolFunctions,
 } from "./registrar.ts";
 import type { Registration } from "./registration.ts";
 
-const REGISTER = {
-  parameters: ["u64", "u32"],
-  result: "i32",
-  nonblocking: true,
-} as const;
 const EXECUTE = {
   parameters: [STRING, STRING, "u64"],
   result: "u64",
@@ -85,22 +58,6 @@ const HANDLE = {
   result: "void",
   nonblocking: true,
 } as const;
-const REQUEST = {
-  parameters: [STRING, "buffer", "u64"],
-  result: "i32",
-  nonblocking: true,
-} as const;
-const DISCOVER = {
-  parameters: [STRING, STRING, "buffer", "u64"],
-  result: "i32",
-  nonblocking: true,
-} as const;
-const ON_EVENT = {
-  parameters: [EVENT, "u64"],
-  result: "i32",
-  nonblocking: true,
-} as const;
-
 type Callable<D extends Deno.ForeignFunction> = Deno.UnsafeFnPointer<D>;
 
 interface BoundTool {
@@ -127,6 +84,8 @@ const immortal: unknown[] = [];
 export class Engine {
   /** What the plugin registered. */
   readonly registration: Registration;
+  /** Its handlers. */
+  readonly handlers: HandlerCalls;
   readonly #name: string;
   readonly #registrar: Registrar;
   readonly #bridge: ActionBridge;
@@ -144,7 +103,6 @@ export class Engine {
     calls: 0,
     liveHandles: 0,
     latePartials: 0,
-    lateHandlers: 0,
     polls: 0,
     slowPolls: 0,
     longestPollMs: 0,
@@ -161,6 +119,14 @@ export class Engine {
       this.#strings.freeNow(free, place);
     });
     this.registration = this.#registrar.registration;
+    this.handlers = new HandlerCalls({
+      name: options.name,
+      registrar: this.#registrar,
+      gate: this.#gate,
+      strings: this.#strings,
+      limits: this.#limits,
+      onWedged: options.onWedged,
+    });
     const partial = Deno.UnsafeCallback.threadSafe(
       { parameters: [STRING, "u64"], result: "void" } as const,
       (struct, id) => this.#onPartial(struct, id),
@@ -190,8 +156,15 @@ export class Engine {
     });
     const engine = new Engine(options, bridge);
     if (options.sessionId !== undefined) engine.setSession(options.sessionId);
-    const register = await engine.#open(path);
-    await engine.#register(register, options.keepAlive ?? false);
+    const { name } = options;
+    const entry = await openLibrary(path, name);
+    await runEntryPoint(entry, engine.#registrar, {
+      name,
+      freeString: engine.#freeString,
+      action: bridge.action,
+      userData: USER_DATA,
+      keepAlive: options.keepAlive ?? false,
+    });
     return engine;
   }
 
@@ -233,136 +206,6 @@ export class Engine {
   }
 
   /**
-   * Calls a handler that takes text and gives text.
-   *
-   * @param kind The kind of handler.
-   * @param index Its index.
-   * @param inputs One text; for `discover` the working directory and the reason.
-   * @param timeoutMs How long it may take.
-   * @returns Its code and its output; rejects with code `timeout`.
-   */
-  async invoke(
-    kind: InvokeKind,
-    index: number,
-    inputs: readonly string[],
-    timeoutMs = Infinity,
-  ): Promise<InvokeOutcome> {
-    const handler = this.#registrar.functions[kind][index];
-    if (handler === undefined) {
-      throw new RangeError(
-        `Cannot call ${kind} ${index} of plugin "${this.#name}": there is none`,
-      );
-    }
-    const out = new Uint8Array(16);
-    const [first = "", second = ""] = inputs;
-    const a = borrow(first);
-    const b = borrow(second);
-    const call = this.#gate.run(() =>
-      kind === "discover"
-        ? nativeFunction(handler.call, DISCOVER).call(
-          a.struct,
-          b.struct,
-          out,
-          handler.userData,
-        )
-        : nativeFunction(handler.call, REQUEST).call(
-          a.struct,
-          out,
-          handler.userData,
-        )
-    );
-    const outcome = call.then((rc) => {
-      // Keeps the borrowed bytes alive until the call has settled.
-      keepAlive(a.bytes, b.bytes);
-      return this.#output(kind, handler, rc, stringPlace(out));
-    });
-    const timely = await withinBudget(outcome, timeoutMs);
-    if (timely !== undefined) return timely;
-    const what = `${kind} handler ${index}`;
-    this.#watch(outcome, what);
-    throw new AbiError(
-      "timeout",
-      `Cannot wait for plugin "${this.#name}": its ${what} did not return within ${timeoutMs} ms`,
-      { plugin: this.#name, fix: "ask again with a longer timeout" },
-    );
-  }
-
-  async #output(
-    kind: InvokeKind,
-    handler: HandlerFunction,
-    rc: number,
-    place: StringPlace,
-  ): Promise<InvokeOutcome> {
-    const { maxResultBytes } = this.#limits;
-    if (kind !== "commands") {
-      return {
-        rc,
-        text: await this.#strings.take(place, handler.free, maxResultBytes),
-      };
-    }
-    // A command has no free function; its output is malloc memory by contract.
-    const text = place.size > BigInt(maxResultBytes)
-      ? ""
-      : this.#strings.read(place, maxResultBytes);
-    if (place.size > 0n) {
-      allocator().free(place.pointer);
-      this.#strings.freed++;
-    }
-    return { rc, text };
-  }
-
-  /**
-   * Sends an event to this plugin's handlers, one after the other in the order of registration.
-   *
-   * @param tag The event's tag.
-   * @param strings The payload's strings.
-   * @param isError The error byte of a tool result.
-   * @param mode Which answers count.
-   * @param budgetMs How long each handler may take before the next one gets its turn.
-   * @returns What they made of it.
-   */
-  async dispatch(
-    tag: number,
-    strings: readonly string[],
-    isError: boolean,
-    mode: DispatchMode,
-    budgetMs: number,
-  ): Promise<DispatchOutcome> {
-    const failed: [number, number][] = [];
-    const late: number[] = [];
-    const running: Promise<unknown>[] = [];
-    const { event, pointers } = this.#event(tag, strings, isError);
-    let verdict: DispatchOutcome["verdict"] = "continue";
-    for (const [index, handler] of this.#registrar.functions.events.entries()) {
-      if (this.registration.events[index] !== tag) continue;
-      const call = this.#gate.run(() =>
-        nativeFunction(handler.call, ON_EVENT).call(
-          event,
-          handler.userData,
-        )
-      );
-      running.push(call);
-      const rc = await withinBudget(call, budgetMs);
-      if (rc === undefined) {
-        late.push(index);
-        this.#watch(call, `the ${EVENT_NAMES[tag]} handler ${index}`);
-      } else if (mode === "lifecycle" && rc === HANDLER_ABORT) {
-        verdict = "abort";
-      } else if (mode === "arbitrate" && rc === HANDLER_CLAIMED) {
-        verdict = "claimed";
-      } else if (rc !== HANDLER_CONTINUE) failed.push([index, rc]);
-      if (verdict !== "continue") break;
-    }
-    const release = () => {
-      for (const pointer of pointers) allocator().free(pointer);
-    };
-    // A late handler still reads the strings.
-    if (late.length === 0) release();
-    else Promise.allSettled(running).then(release);
-    return { verdict, failed, late };
-  }
-
-  /**
    * Puts the session's id into the environment that native code reads.
    *
    * @param id The session.
@@ -384,6 +227,7 @@ export class Engine {
     if (typeof collect === "function") collect();
     return {
       ...this.#stats,
+      lateHandlers: this.handlers.late,
       stringsReceived: this.#strings.received,
       stringsFreed: this.#strings.freed,
       invalidUtf8: this.#strings.invalidUtf8,
@@ -394,86 +238,6 @@ export class Engine {
       rssBytes: Deno.memoryUsage().rss,
       hostStrings: this.#bridge.counts(),
     };
-  }
-
-  async #open(path: string): Promise<FunctionPointer> {
-    // RTLD_NOW: a missing symbol is an error here and not a dead process at its first call.
-    const RTLD_NOW = 2;
-    const file = cString(path);
-    const library = await libc().dlopen(file, RTLD_NOW);
-    keepAlive(file);
-    if (library === 0n) {
-      throw new AbiError(
-        "open",
-        `Cannot load "${path}": the loader refused it: ${this.#whyNot(path)}`,
-        {
-          plugin: this.#name,
-          fix: "install the libraries it needs, or build it for this system",
-        },
-      );
-    }
-    const entry = libc().dlsym(library, cString(REGISTER_SYMBOL));
-    if (entry === 0n) {
-      throw new AbiError(
-        "open",
-        `Cannot load "${path}": it does not export "${REGISTER_SYMBOL}"`,
-        {
-          plugin: this.#name,
-          fix: "export that function with C linkage and default visibility",
-        },
-      );
-    }
-    return entry;
-  }
-
-  /** The loader keeps its message per thread, so the failed attempt is repeated on this one. */
-  #whyNot(path: string): string {
-    if (libc().dlopenNow(cString(path), 2) !== 0n) {
-      return "it opened at the second attempt";
-    }
-    const message = libc().dlerror();
-    return message === 0n ? "no reason given" : decodeText(
-      readBytes({ pointer: message, size: libc().strlen(message) }),
-    );
-  }
-
-  async #register(entry: FunctionPointer, keepAlive: boolean): Promise<void> {
-    const { slots, keep } = this.#registrar.callbacks();
-    immortal.push(keep);
-    if (!keepAlive) { for (const callback of keep) callback.unref(); }
-    const api = new Uint8Array(PLUGIN_API_SIZE);
-    const view = new DataView(api.buffer);
-    view.setUint32(slotOffset("abi_version"), ABI_VERSION, true);
-    view.setUint32(slotOffset("struct_size"), PLUGIN_API_SIZE, true);
-    view.setBigUint64(slotOffset("free_string"), this.#freeString, true);
-    view.setBigUint64(slotOffset("runtime_action"), this.#bridge.action, true);
-    view.setBigUint64(slotOffset("user_data"), USER_DATA, true);
-    for (const [slot, address] of slots) {
-      view.setBigUint64(slotOffset(slot), address, true);
-    }
-    this.#registrar.open = true;
-    let rc: number;
-    try {
-      // The vtable is never given back: plugins keep the pointer.
-      const vtable = mallocBytes(api);
-      rc = await nativeFunction(entry, REGISTER).call(
-        vtable,
-        RETIRED_ABI_ARGUMENT,
-      );
-    } finally {
-      this.#registrar.open = false;
-    }
-    if (rc !== 0) {
-      throw new AbiError(
-        "register",
-        `Cannot load plugin "${this.#name}": ${describeRegisterCode(rc)}`,
-        {
-          plugin: this.#name,
-          exitCode: rc,
-          fix: registerFix(rc),
-        },
-      );
-    }
   }
 
   #tool(index: number): BoundTool {
@@ -561,39 +325,6 @@ export class Engine {
       // Nobody above could be told; the update is lost, the call goes on.
     }
   }
-
-  #event(
-    tag: number,
-    strings: readonly string[],
-    isError: boolean,
-  ): { event: Uint8Array<ArrayBuffer>; pointers: bigint[] } {
-    const event = new Uint8Array(64);
-    const view = new DataView(event.buffer);
-    view.setUint32(0, tag, true);
-    const pointers: bigint[] = [];
-    for (const [index, text] of strings.slice(0, 3).entries()) {
-      const bytes = encodeText(text);
-      if (bytes.length === 0) continue;
-      const pointer = mallocBytes(bytes);
-      pointers.push(pointer);
-      event.set(stringStruct(pointer, bytes.length), 8 + index * 16);
-    }
-    if (payloadKind(tag) === "tool_result") event[56] = isError ? 1 : 0;
-    return { event, pointers };
-  }
-
-  #watch(call: Promise<unknown>, what: string): void {
-    const timer = setTimeout(
-      () => this.#onWedged?.(what),
-      this.#limits.stuckMs,
-    );
-    this.#stats.lateHandlers++;
-    const back = () => {
-      this.#stats.lateHandlers--;
-      clearTimeout(timer);
-    };
-    call.then(back, back);
-  }
 }
 
 function bind(tool: ToolFunctions): BoundTool {
@@ -608,34 +339,4 @@ function bind(tool: ToolFunctions): BoundTool {
       : nativeFunction(tool.destroy, HANDLE),
     free: tool.free,
   };
-}
-
-function registerFix(rc: number): string {
-  if (rc === 1) return "rebuild it against version 4 of the ABI";
-  if (rc === 3) {
-    return "update the host, or build the plugin against an older SDK";
-  }
-  if (rc === 70) return "read what it wrote to stderr, then ask its author";
-  return "ask its author what the code means";
-}
-
-async function withinBudget<T>(
-  call: Promise<T>,
-  budgetMs: number,
-): Promise<T | undefined> {
-  if (!Number.isFinite(budgetMs)) return await call;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeout = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), budgetMs);
-  });
-  try {
-    return await Promise.race([call, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-/** Marks a use after an await, so that the bytes stay reachable while native code reads them. */
-function keepAlive(...values: Uint8Array[]): void {
-  for (const value of values) void value.length;
 }

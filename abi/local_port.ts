@@ -42,11 +42,11 @@ export class LocalPort implements PluginPort {
     inputs: readonly string[],
     timeoutMs: number,
   ): Promise<InvokeOutcome> {
-    return this.#engine.invoke(kind, index, inputs, timeoutMs);
+    return this.#engine.handlers.invoke(kind, index, inputs, timeoutMs);
   }
 
   dispatch(event: PortEvent): Promise<DispatchOutcome> {
-    return this.#engine.dispatch(
+    return this.#engine.handlers.dispatch(
       event.tag,
       event.strings,
       event.isError,

@@ -305,3 +305,12 @@ export function heapBytes(): number {
   return Number(view.getBigUint64(HBLKHD * 8, true)) +
     Number(view.getBigUint64(UORDBLKS * 8, true));
 }
+
+/**
+ * Marks a use after an await, so that the bytes stay reachable while native code reads them.
+ *
+ * @param values What native code reads.
+ */
+export function keepAlive(...values: Uint8Array[]): void {
+  for (const value of values) void value.length;
+}

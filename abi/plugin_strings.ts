@@ -8,6 +8,7 @@ import type { EngineLimits } from "./engine_types.ts";
 import { AbiError } from "./errors.ts";
 import type { Gate } from "./gate.ts";
 import {
+  allocator,
   decodeText,
   encodeText,
   nativeFunction,
@@ -83,7 +84,7 @@ export class PluginStrings {
   /** Copies a string and gives it back, also when it is too long to be read. */
   async take(
     place: StringPlace,
-    free: FunctionPointer,
+    free: FunctionPointer | "malloc",
     maxBytes: number,
   ): Promise<string> {
     if (place.size === 0n) return "";
@@ -108,8 +109,16 @@ export class PluginStrings {
   }
 
   /** Gives a string back without blocking. */
-  async freeLater(free: FunctionPointer, place: StringPlace): Promise<void> {
+  async freeLater(
+    free: FunctionPointer | "malloc",
+    place: StringPlace,
+  ): Promise<void> {
     if (free === 0n) return;
+    if (free === "malloc") {
+      allocator().free(place.pointer);
+      this.freed++;
+      return;
+    }
     let call = this.#frees.get(free);
     if (call === undefined) {
       this.#frees.set(free, call = nativeFunction(free, FREE));

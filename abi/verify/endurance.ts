@@ -1,0 +1,219 @@
+/**
+ * What shows only over time: threads that call late, strings and memory that are kept, an end that does not come.
+ *
+ * @module
+ */
+
+import type { EngineStats } from "../engine_types.ts";
+import { AbiError } from "../errors.ts";
+import type { VerifySession } from "./session.ts";
+
+/** The runtime that hosts the plugin keeps up to 60 bytes of its own per call for a while. */
+const LEAK_BYTES_PER_CALL = 100;
+
+/** Threads of the plugin may go on after a call; what they must not do is to report progress for it. */
+export async function checkThreads(session: VerifySession): Promise<void> {
+  if (session.plugin === undefined) return;
+  const before = session.errors();
+  try {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const stats = await session.plugin.stats();
+    session.report.figures.runtimeActions = stats.actions;
+    if (stats.latePartials > 0) {
+      session.found(
+        "error",
+        "threads",
+        `progress came ${stats.latePartials} times after its call was over`,
+        "call partial only from inside poll",
+      );
+    }
+    const held = stats.hostStrings.given - stats.hostStrings.freed;
+    if (held > 0 && session.holders.size > 0) {
+      const names = [...session.holders].map((name) => `"${name}"`).join(", ");
+      session.found(
+        "error",
+        "threads",
+        `${held} strings of the host were not freed after calls of ${names}`,
+        "call free_params once on the params that execute receives",
+      );
+    }
+    if (stats.liveHandles > 0) {
+      session.found(
+        "error",
+        "threads",
+        `${stats.liveHandles} handles are still alive after every call was over`,
+      );
+    }
+  } catch (error) {
+    if (!(error instanceof AbiError)) throw error;
+    await session.blame("threads", "a thread of the plugin", error);
+  }
+  session.done("threads", before, "300 ms of quiet after the calls");
+}
+
+/** One tool is called thousands of times while strings, handles and memory are counted. */
+export async function checkLeaks(session: VerifySession): Promise<void> {
+  const quick = session.options.tool === undefined ? session.quick : {
+    name: session.options.tool,
+    args: session.options.args ?? session.quick?.args ?? "{}",
+  };
+  const calls = session.options.calls ?? 10_000;
+  if (quick === undefined || session.plugin === undefined) {
+    return session.skipped(
+      "leaks",
+      "no tool answered a sample call quickly; name one with --tool and --args",
+    );
+  }
+  const plugin = session.plugin;
+  const before = session.errors();
+  const warmUp = Math.min(calls, Math.max(100, calls / 10));
+  const run = async (count: number): Promise<void> => {
+    const lanes = Array.from({ length: 4 }, async (_, lane) => {
+      for (let i = lane; i < count; i += 4) {
+        try {
+          await session.call(quick.name, quick.args);
+        } catch (error) {
+          if (!(error instanceof AbiError) || error.code !== "tool") {
+            throw error;
+          }
+        }
+      }
+    });
+    await Promise.all(lanes);
+  };
+  try {
+    await run(warmUp);
+    const start = await plugin.stats();
+    const started = performance.now();
+    await run(calls / 2);
+    const middle = await plugin.stats();
+    await run(calls / 2);
+    const elapsed = performance.now() - started;
+    const end = await plugin.stats();
+    account(session, [start, middle, end], calls, elapsed);
+  } catch (error) {
+    if (!(error instanceof AbiError)) throw error;
+    await session.blame(
+      "leaks",
+      `tool "${quick.name}" called ${calls} times`,
+      error,
+    );
+  }
+  session.done(
+    "leaks",
+    before,
+    `tool "${quick.name}" was called ${calls} times`,
+  );
+}
+
+function account(
+  session: VerifySession,
+  [start, middle, end]: [EngineStats, EngineStats, EngineStats],
+  calls: number,
+  elapsedMs: number,
+): void {
+  // A leak goes on; what caches and arenas take comes to an end.
+  const heap = Math.min(
+    middle.heapBytes - start.heapBytes,
+    end.heapBytes - middle.heapBytes,
+  ) / (calls / 2);
+  const lost = (end.hostStrings.given - end.hostStrings.freed) -
+    (start.hostStrings.given - start.hostStrings.freed);
+  Object.assign(session.report.figures, {
+    calls,
+    microsecondsPerCall: Math.round(elapsedMs * 1_000 / calls),
+    hostStringsGiven: end.hostStrings.given,
+    hostStringsFreed: end.hostStrings.freed,
+    pluginStringsReceived: end.stringsReceived,
+    pluginStringsFreed: end.stringsFreed,
+    liveHandles: end.liveHandles,
+    heapBytesPerCall: Math.round(heap * 10) / 10,
+    rssGrowthBytes: end.rssBytes - start.rssBytes,
+    longestPollMs: Math.round(end.longestPollMs * 10) / 10,
+  });
+  if (lost > 0) {
+    session.found(
+      "error",
+      "leaks",
+      `${lost} strings of the host were not freed in ${calls} calls`,
+      "call free_params once on the params that execute receives",
+    );
+  }
+  if (end.hostStrings.freedTwice > 0) {
+    session.found(
+      "error",
+      "leaks",
+      `${end.hostStrings.freedTwice} strings of the host were freed twice`,
+      "each string is freed once",
+    );
+  }
+  if (end.hostStrings.freedWrong > 0) {
+    session.found(
+      "error",
+      "leaks",
+      `${end.hostStrings.freedWrong} pointers that are no strings of the host were passed to free_string`,
+      "free your own strings yourself",
+    );
+  }
+  if (end.liveHandles > 0) {
+    session.found(
+      "error",
+      "leaks",
+      `${end.liveHandles} handles are still alive`,
+    );
+  }
+  if (heap > LEAK_BYTES_PER_CALL) {
+    session.found(
+      "warning",
+      "leaks",
+      `its process keeps about ${
+        Math.round(heap)
+      } more bytes of malloc memory per call`,
+      "run it under valgrind or build it with -fsanitize=address",
+    );
+  }
+  if (end.invalidUtf8 > 0) {
+    session.found(
+      "warning",
+      "leaks",
+      `${end.invalidUtf8} strings were not valid UTF-8`,
+      "strings of the ABI are UTF-8",
+    );
+  }
+  if (end.slowPolls * 20 > end.polls) {
+    session.found(
+      "warning",
+      "leaks",
+      `${end.slowPolls} of ${end.polls} polls took more than 50 ms, the longest ${
+        Math.round(end.longestPollMs)
+      } ms`,
+      "poll must not block: hand long work to a thread",
+    );
+  }
+}
+
+/** The plugin's process ends when it is told to. */
+export async function checkExit(session: VerifySession): Promise<void> {
+  if (session.plugin === undefined) {
+    return session.skipped("exit", "it is not running any more");
+  }
+  const started = performance.now();
+  await session.plugin.close();
+  const took = performance.now() - started;
+  if (took > 900) {
+    session.found(
+      "warning",
+      "exit",
+      `its process took ${Math.round(took)} ms to end and may have been killed`,
+      "look at destructors, atexit handlers and threads that do not end",
+    );
+  }
+  if (session.printed > 0) {
+    session.found(
+      "info",
+      "exit",
+      `it printed ${session.printed} lines; hosts show them as diagnostics`,
+    );
+  }
+  session.passed("exit", `ended within ${Math.round(took)} ms`);
+}
