@@ -9,7 +9,7 @@ import { JsonText, type NativeToolResult } from "./codec.ts";
 import { AbiError } from "./errors.ts";
 import { NativeHost } from "./host.ts";
 import { parseJson, stringifyJson } from "./json.ts";
-import { EVENT_NAMES, eventTag } from "./layout.ts";
+import { EVENT_NAMES, eventTag } from "./codes.ts";
 import type { NativePlugin } from "./plugin.ts";
 
 /** Somebody sits in front of it: a tool that hangs must not take the terminal. */

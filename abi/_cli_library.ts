@@ -18,7 +18,7 @@ import {
 } from "./conformance.ts";
 import { generateHeader } from "./header.ts";
 import { stringifyJson } from "./json.ts";
-import { EVENT_NAMES } from "./layout.ts";
+import { EVENT_NAMES } from "./codes.ts";
 import { inspectLibrary } from "./preflight.ts";
 import { writeScaffold } from "./scaffold.ts";
 

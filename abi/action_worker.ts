@@ -12,7 +12,7 @@ import {
   ACTION_ERROR,
   ACTION_NO_BRIDGE,
   ACTION_UNKNOWN,
-} from "./layout.ts";
+} from "./codes.ts";
 import { allocator, decodeText, encodeText, mallocBytes } from "./memory.ts";
 
 /** What the host answers to one action. */

@@ -12,7 +12,7 @@ import {
   ACTION_OK,
   ACTION_UNKNOWN,
   type ActionName,
-} from "./layout.ts";
+} from "./codes.ts";
 
 /** The arguments of an action: the JSON object the plugin sent, empty when it sent none. */
 export type ActionArguments = Readonly<Record<string, unknown>>;

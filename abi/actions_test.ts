@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { actionKey, answerAction, headlessActions } from "./actions.ts";
-import { ACTION_NAMES } from "./layout.ts";
+import { ACTION_NAMES } from "./codes.ts";
 
 const context = { plugin: "p" };
 

@@ -9,7 +9,7 @@
 import { AbiError } from "./errors.ts";
 import { Engine } from "./engine.ts";
 import type { DispatchMode, EngineLimits, InvokeKind } from "./engine_types.ts";
-import { ACTION_DROPPED } from "./layout.ts";
+import { ACTION_DROPPED } from "./codes.ts";
 import { isObject } from "./json.ts";
 import { cString, decodeText, encodeText, libc } from "./memory.ts";
 import { FrameConnection, type Head, PROTOCOL, unpackTexts } from "./rpc.ts";

@@ -19,7 +19,7 @@ import { CHILD_FLAGS } from "./child.ts";
 import type { ChildPort } from "./child_port.ts";
 import type { EngineLimits } from "./engine_types.ts";
 import type { AbiError } from "./errors.ts";
-import { SESSION_ID_ENV, SUBAGENT_PARENT_ENV } from "./layout.ts";
+import { SESSION_ID_ENV, SUBAGENT_PARENT_ENV } from "./codes.ts";
 import type { LibraryReport } from "./preflight.ts";
 
 /** How a child is started. */

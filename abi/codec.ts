@@ -12,7 +12,7 @@ import {
   eventTag,
   HOST_CONTEXT_KEY,
   payloadKind,
-} from "./layout.ts";
+} from "./codes.ts";
 import { isObject, parseJson, stringifyJson } from "./json.ts";
 
 /** What the host tells a tool about where it runs, under `__rpi`. */

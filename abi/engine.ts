@@ -19,7 +19,7 @@ import {
 import { Gate } from "./gate.ts";
 import { HandlerCalls } from "./handler_calls.ts";
 import { PluginStrings } from "./plugin_strings.ts";
-import { SESSION_ID_ENV } from "./layout.ts";
+import { SESSION_ID_ENV } from "./codes.ts";
 import {
   allocator,
   borrow,

@@ -8,11 +8,10 @@ import { AbiError } from "./errors.ts";
 import {
   ABI_VERSION,
   describeRegisterCode,
-  PLUGIN_API_SIZE,
   REGISTER_SYMBOL,
   RETIRED_ABI_ARGUMENT,
-  slotOffset,
-} from "./layout.ts";
+} from "./codes.ts";
+import { PLUGIN_API_SIZE, slotOffset } from "./layout.ts";
 import {
   cString,
   decodeText,

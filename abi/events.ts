@@ -5,7 +5,7 @@
  */
 
 import type { DispatchMode } from "./engine_types.ts";
-import { EVENT_NAMES, type EventName } from "./layout.ts";
+import { EVENT_NAMES, type EventName } from "./codes.ts";
 import { runsOn } from "./registration.ts";
 
 /** What a lifecycle veto does. */

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import { eventOrder, EventQueue, eventRule } from "./events.ts";
-import { EVENT_NAMES } from "./layout.ts";
+import { EVENT_NAMES } from "./codes.ts";
 
 Deno.test("eventRule() gives budgets and the meaning of a veto", () => {
   const rule = (name: typeof EVENT_NAMES[number]) => {

@@ -20,7 +20,7 @@ import {
   HANDLER_CLAIMED,
   HANDLER_CONTINUE,
   payloadKind,
-} from "./layout.ts";
+} from "./codes.ts";
 import {
   allocator,
   borrow,

@@ -8,14 +8,16 @@ import {
   ABI_VERSION,
   ACTION_NAMES,
   EVENT_NAMES,
-  FUNCTION_TYPES,
   HANDLER_CODES,
   HOST_CONTEXT_KEY,
-  PLUGIN_API,
-  PLUGIN_API_SIZE,
   REGISTER_SYMBOL,
   SESSION_ID_ENV,
   STEP_TAGS,
+} from "./codes.ts";
+import {
+  FUNCTION_TYPES,
+  PLUGIN_API,
+  PLUGIN_API_SIZE,
   type StructLayout,
   STRUCTS,
 } from "./layout.ts";

@@ -1,11 +1,12 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
+import * as C from "./codes.ts";
 import * as L from "./layout.ts";
 
 Deno.test("layout has 37 events and 23 actions, all distinct", () => {
-  assertEquals(L.EVENT_NAMES.length, L.EVENT_COUNT);
-  assertEquals(new Set(L.EVENT_NAMES).size, 37);
-  assertEquals(L.ACTION_NAMES.length, L.ACTION_COUNT);
-  assertEquals(new Set(L.ACTION_NAMES).size, 23);
+  assertEquals(C.EVENT_NAMES.length, C.EVENT_COUNT);
+  assertEquals(new Set(C.EVENT_NAMES).size, 37);
+  assertEquals(C.ACTION_NAMES.length, C.ACTION_COUNT);
+  assertEquals(new Set(C.ACTION_NAMES).size, 23);
 });
 
 Deno.test("PluginApi grows only at the end: identity first, slots packed, newest last", () => {
@@ -56,14 +57,14 @@ Deno.test("every struct is packed the way C packs it", () => {
 });
 
 Deno.test("eventTag() takes the enum's and the snake case spelling", () => {
-  assertEquals(L.eventTag("SessionStart"), 2);
-  assertEquals(L.eventTag("session_start"), 2);
-  assertEquals(L.eventTag("EditorChange"), 36);
-  assertEquals(L.eventTag("nope"), undefined);
+  assertEquals(C.eventTag("SessionStart"), 2);
+  assertEquals(C.eventTag("session_start"), 2);
+  assertEquals(C.eventTag("EditorChange"), 36);
+  assertEquals(C.eventTag("nope"), undefined);
 });
 
 Deno.test("payloadKind() follows the contract", () => {
-  const kinds = L.EVENT_NAMES.map((_, tag) => L.payloadKind(tag));
+  const kinds = C.EVENT_NAMES.map((_, tag) => C.payloadKind(tag));
   assertEquals(kinds.flatMap((k, tag) => k === "message" ? [tag] : []), [
     21,
     22,
@@ -81,7 +82,7 @@ Deno.test("payloadKind() follows the contract", () => {
 });
 
 Deno.test("describeRegisterCode() has distinct words for every fixed code", () => {
-  const texts = [0, 1, 2, 3, 70, 42, -1].map(L.describeRegisterCode);
+  const texts = [0, 1, 2, 3, 70, 42, -1].map(C.describeRegisterCode);
   assertEquals(new Set(texts).size, texts.length);
   assert(texts[5]?.includes("code 42"));
 });

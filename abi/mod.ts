@@ -15,6 +15,7 @@
 
 export * from "./actions.ts";
 export * from "./codec.ts";
+export * from "./codes.ts";
 export * from "./conformance.ts";
 export type {
   DispatchMode,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { STEP_DONE, STEP_ERR, STEP_PENDING, STEP_TAGS } from "./layout.ts";
+import { STEP_DONE, STEP_ERR, STEP_PENDING, STEP_TAGS } from "./codes.ts";
 
 /** One step as the driver sees it: the string is copied out and already freed. */
 export interface Step {

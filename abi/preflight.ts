@@ -7,7 +7,7 @@
 
 import { namedPermissions } from "@bulkhead/sandbox";
 import { AbiError } from "./errors.ts";
-import { REGISTER_SYMBOL, RETIRED_SYMBOLS } from "./layout.ts";
+import { REGISTER_SYMBOL, RETIRED_SYMBOLS } from "./codes.ts";
 import { Bytes, type Image, Malformed } from "./preflight/bytes.ts";
 import { readElf } from "./preflight/elf.ts";
 import { readMachO } from "./preflight/macho.ts";

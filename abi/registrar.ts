@@ -4,7 +4,7 @@
  * @module
  */
 
-import { EVENT_COUNT, EVENT_NAMES } from "./layout.ts";
+import { EVENT_COUNT, EVENT_NAMES } from "./codes.ts";
 import {
   decodeText,
   EVENT,

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { ACTION_NAMES, EVENT_NAMES } from "../layout.ts";
+import { ACTION_NAMES, EVENT_NAMES } from "../codes.ts";
 
 /**
  * The files of a new Rust plugin.

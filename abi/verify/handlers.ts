@@ -8,7 +8,7 @@ import { encodeEvent, type NativeEvent } from "../codec.ts";
 import { AbiError } from "../errors.ts";
 import { eventRule } from "../events.ts";
 import { isObject } from "../json.ts";
-import { EVENT_NAMES } from "../layout.ts";
+import { EVENT_NAMES } from "../codes.ts";
 import type { NativePlugin } from "../plugin.ts";
 import { MAX_CRASHES, MAX_TOOLS, type VerifySession } from "./session.ts";
 
