@@ -16,7 +16,7 @@ import { answerInPlace, approveAll } from "./run/asks.ts";
 import { guardDecider, guardMarker } from "./run/deciders.ts";
 import { SessionHooks } from "./run/hooks.ts";
 import { watchLaunchers } from "./run/launchers.ts";
-import { type ReadLine, terminalLines } from "./run/lines.ts";
+import { type ReadLine, terminalLines } from "@bulkhead/worker/terminal";
 import {
   parseRunArguments,
   RUN_HELP,

@@ -238,9 +238,39 @@ Deno.test({
       (await world.bulkhead("worker", "answer", kept.id, "--json")).out,
     );
     await world.bulkhead("worker", "answer", kept.id, asks[0].id, "allow");
+    await terminal.see("that question is no longer open");
     assertEquals((await asking).out, "second\n");
     await world.bulkhead("worker", "stop", kept.id);
     await terminal.see("ended");
+    assertEquals(await terminal.end(), 0);
+    assertEquals((await kept.end()).code, 0);
+  },
+});
+
+Deno.test({
+  name: "attach: a question of the agent itself is answered by its options",
+  ignore: !hasTool("script", "apt-get install util-linux"),
+  async fn() {
+    await using world = await World.open();
+    const kept = await world.keep(
+      await world.script([
+        { ask: "Which colour?", options: ["red", "blue"] },
+        { say: "heard: ${last}" },
+      ]),
+    );
+    await using terminal = new Terminal([
+      Deno.execPath(),
+      "run",
+      "-A",
+      MOD,
+      "attach",
+      kept.id,
+    ], { env: world.env });
+    await terminal.see("Which colour?");
+    await terminal.see("2) blue");
+    await terminal.type("2\r");
+    await terminal.see('"Which colour?"="blue"');
+    await world.bulkhead("worker", "stop", kept.id);
     assertEquals(await terminal.end(), 0);
     assertEquals((await kept.end()).code, 0);
   },
@@ -318,6 +348,29 @@ Deno.test("--no-guard: said loudly, on standard error, and then nothing judges t
   assert(exists(`${world.dir}/outside.txt`));
 });
 
+Deno.test("--script: a path starts where the command is typed, not in the workspace", async () => {
+  await using world = await World.open();
+  await world.script([{ say: "played" }]);
+  const { code, stdout } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "-A",
+      MOD,
+      "run",
+      "--script",
+      "script.json",
+      "--cwd",
+      "ws",
+      "go",
+    ],
+    cwd: world.dir,
+    env: world.env,
+    stdin: "null",
+  }).output();
+  assertEquals(code, 0);
+  assertStringIncludes(new TextDecoder().decode(stdout), "played");
+});
+
 Deno.test("--root: a directory more may be written, and only that one", async () => {
   await using world = await World.open();
   for (const name of ["more", "other"]) {
@@ -386,5 +439,6 @@ Deno.test("--allow: a tool more runs without a question; a shell does not", asyn
     "go",
   );
   assertStringIncludes(shell.out, "needs an answer");
+  assertStringIncludes(shell.out, "Bash echo made > made.txt by nobody's yes");
   assertEquals(exists(`${world.ws}/made.txt`), false);
 });

@@ -1,3 +1,4 @@
+import { joinPath, normalizePath } from "@bulkhead/sandbox";
 import { UsageError } from "@bulkhead/sandbox/command";
 import {
   type AgentDriver,
@@ -91,7 +92,7 @@ function scripted(args: RunArguments, places: Places): ChosenAgent {
   const source = args.example !== undefined
     ? { example: args.example }
     : args.script !== undefined
-    ? { script: args.script }
+    ? { script: normalizePath(joinPath(Deno.cwd(), args.script)) }
     : {};
   const sessions = `${places.home}/data/scripted/sessions`;
   return {

@@ -2,15 +2,13 @@ import type { DeniedCall, ToolCall, Verdict } from "@bulkhead/worker";
 import { below, describeInput } from "./render.ts";
 import { ANSWER, type Denial } from "./summary.ts";
 
-/** How the posture says that there was no person to ask. */
-const NOBODY = /nobody is there to approve/;
-
 /** What is remembered of a session for its summary. */
 export class SessionNotes {
   readonly #workspace: string;
   readonly #since = Date.now();
   readonly #mayWrite = new Set<string>();
   readonly #inputs = new Map<string, string>();
+  readonly #undecided = new Map<string, string>();
   readonly #denied: Denial[] = [];
   readonly #deniedIds = new Set<string>();
 
@@ -32,6 +30,9 @@ export class SessionNotes {
   judged(call: ToolCall, verdict: Verdict): void {
     const input = describeInput(call.input, this.#workspace);
     if (call.toolUseId !== undefined) this.#inputs.set(call.toolUseId, input);
+    if (call.toolUseId !== undefined && verdict.reason !== undefined) {
+      this.#undecided.set(call.toolUseId, verdict.reason);
+    }
     if (verdict.decision !== "deny") return;
     if (call.toolUseId !== undefined) {
       if (this.#deniedIds.has(call.toolUseId)) return;
@@ -75,7 +76,9 @@ export class SessionNotes {
       ...more.map((call) => ({
         tool: call.tool,
         input: this.#inputs.get(call.toolUseId ?? "") ?? "",
-        by: call.reason === undefined || NOBODY.test(call.reason)
+        // Nobody's answer is the reason why there had to be one.
+        by: call.reason === undefined ||
+            call.reason === this.#undecided.get(call.toolUseId ?? "")
           ? "nobody's yes"
           : ANSWER,
         reason: call.reason ?? "",

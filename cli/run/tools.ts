@@ -11,7 +11,7 @@ import {
   type TrustPin,
 } from "@bulkhead/plugins";
 import { installDemoPlugin } from "./demo_plugin.ts";
-import type { ReadLine } from "./lines.ts";
+import type { ReadLine } from "@bulkhead/worker/terminal";
 import type { RunArguments } from "./options.ts";
 import type { Places } from "./places.ts";
 import { askTrust } from "./trust_prompt.ts";

@@ -4,7 +4,7 @@ import {
   type TrustHandler,
 } from "@bulkhead/plugins";
 import type { CommandIo } from "@bulkhead/sandbox/command";
-import type { ReadLine } from "./lines.ts";
+import type { ReadLine } from "@bulkhead/worker/terminal";
 import { paint } from "./paint.ts";
 
 /** What can be typed; everything else is no. */

@@ -12,9 +12,10 @@ import {
 } from "@bulkhead/sandbox/command";
 import type { AskAnswer } from "../agents/driver.ts";
 import type { OpenAsk } from "../asks.ts";
-import type { TurnStatus, WatchEvent, WorkerClient } from "../client.ts";
+import type { TurnStatus, WatchEvent } from "../client.ts";
 import { renderFrame, visible } from "./render.ts";
 import { client, operand, type WorkerVerb } from "./shared.ts";
+import { TerminalAnswers, terminalLines } from "./terminal.ts";
 
 const POLL_MS = 30_000;
 
@@ -75,7 +76,15 @@ export const watch: WorkerVerb = {
   async run(flags, io): Promise<number> {
     using worker = await client(flags, operand(flags, 0));
     const answers = io.canAsk && !flags.off("answer") && !flags.on("json");
-    const person = answers ? new Person(worker, io) : undefined;
+    const lines = terminalLines(io);
+    const person = answers
+      ? new TerminalAnswers({
+        io,
+        readLine: lines.readLine,
+        answer: (id, given) => worker.answerAsk(id, given),
+        describe: words,
+      })
+      : undefined;
     const events = worker.watch({
       cursor: flags.integer("cursor") ?? 0,
       raw: flags.on("raw"),
@@ -87,6 +96,8 @@ export const watch: WorkerVerb = {
       if (event.type === "asks") person?.asked(event.asks);
       if (event.type === "end") break;
     }
+    person?.stop();
+    lines.close();
     return 0;
   },
 };
@@ -195,57 +206,6 @@ export const stop: WorkerVerb = {
   },
 };
 
-/** Puts one question after the other to the person at the terminal. */
-class Person {
-  readonly #worker: WorkerClient;
-  readonly #io: CommandIo;
-  readonly #put = new Set<string>();
-  #lines: AsyncIterator<string> | undefined;
-  #queue: Promise<void> = Promise.resolve();
-
-  constructor(worker: WorkerClient, io: CommandIo) {
-    this.#worker = worker;
-    this.#io = io;
-  }
-
-  asked(asks: readonly OpenAsk[]): void {
-    for (const open of asks) {
-      if (this.#put.has(open.id)) continue;
-      this.#put.add(open.id);
-      this.#queue = this.#queue.then(() => this.#ask(open)).catch(() => {});
-    }
-  }
-
-  async #ask(open: OpenAsk): Promise<void> {
-    this.#io.out(`Allow ${describe(open)}? [y/N, or a reason to deny] `);
-    this.#lines ??= linesOf(this.#io.stdin);
-    const { done, value } = await this.#lines.next();
-    if (done === true) return;
-    const line = value.trim();
-    const yes = /^y(?:es)?$/i.test(line);
-    const reason = /^(?:n|no)?$/i.test(line) ? "the person said no" : line;
-    const answered = await this.#worker.answerAsk(
-      open.id,
-      yes ? { decision: "allow" } : { decision: "deny", reason },
-    );
-    if (!answered) this.#io.out("(it is no longer open)\n");
-  }
-}
-
-async function* linesOf(
-  stream: ReadableStream<Uint8Array>,
-): AsyncGenerator<string, void, undefined> {
-  const decoder = new TextDecoder();
-  let held = "";
-  for await (const chunk of stream) {
-    held += decoder.decode(chunk, { stream: true });
-    for (let at = held.indexOf("\n"); at >= 0; at = held.indexOf("\n")) {
-      yield held.slice(0, at);
-      held = held.slice(at + 1);
-    }
-  }
-}
-
 function show(event: WatchEvent, io: CommandIo): void {
   switch (event.type) {
     case "frames":
@@ -278,10 +238,12 @@ function showJson(event: WatchEvent, io: CommandIo): void {
 }
 
 function describe(open: OpenAsk): string {
-  const input = visible(JSON.stringify(open.input) ?? "");
-  return `${visible(open.tool_name)} ${
-    input.length > 200 ? `${input.slice(0, 200)}…` : input
-  }`;
+  return `${visible(open.tool_name)} ${words(open.input)}`;
+}
+
+function words(input: unknown): string {
+  const text = visible(JSON.stringify(input) ?? "");
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
 function parseInput(text: string): unknown {
