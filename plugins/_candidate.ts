@@ -4,6 +4,7 @@
  * @module
  */
 import { isInside } from "@bulkhead/sandbox/paths";
+import { diffLines } from "./_disclosure.ts";
 import { InstallError } from "./_install_error.ts";
 import { type Places, PLUGIN_NAME } from "./_install_places.ts";
 import type { LockEntry } from "./_lock_file.ts";
@@ -158,7 +159,6 @@ export async function describeChange(
     // A manifest that was broken by hand could run nothing.
     if (error instanceof Deno.errors.NotCapable) throw error;
   }
-  const after = plugin.lines;
   const now = plugin.manifest.version;
   return {
     hash: present.hash,
@@ -168,12 +168,7 @@ export async function describeChange(
       ...(version === now
         ? []
         : [`- version ${quote(version)}`, `+ version ${quote(now)}`]),
-      ...before.filter((line) => !after.includes(line)).map((line) =>
-        `- ${line}`
-      ),
-      ...after.filter((line) => !before.includes(line)).map((line) =>
-        `+ ${line}`
-      ),
+      ...diffLines(before, plugin.lines),
     ],
   };
 }

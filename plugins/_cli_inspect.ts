@@ -1,6 +1,7 @@
 /** `plugins list`, `check` and `doctor`. @module */
 import { printResult } from "@bulkhead/sandbox/command";
-import { absolute, type Command, type Verb } from "./_cli_shared.ts";
+import { absolute } from "./_cli_input.ts";
+import type { Command, Verb } from "./_cli_shared.ts";
 import { printable, quote } from "./_text.ts";
 import { discoverPlugins } from "./discover.ts";
 import { checkPlugin, checkPlugins } from "./doctor.ts";

@@ -5,12 +5,9 @@ import {
   printResult,
   UsageError,
 } from "@bulkhead/sandbox/command";
-import {
-  absolute,
-  type Command,
-  unknownWord,
-  type Verb,
-} from "./_cli_shared.ts";
+import { unknownWord } from "./_cli_errors.ts";
+import { absolute } from "./_cli_input.ts";
+import type { Command, Verb } from "./_cli_shared.ts";
 import { printable } from "./_text.ts";
 import {
   InstallError,

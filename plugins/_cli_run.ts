@@ -1,11 +1,8 @@
 /** `plugins call`, `fire` and `serve`. @module */
 import { printResult, UsageError } from "@bulkhead/sandbox/command";
-import {
-  type Command,
-  jsonArgument,
-  unknownWord,
-  type Verb,
-} from "./_cli_shared.ts";
+import { unknownWord } from "./_cli_errors.ts";
+import { jsonArgument } from "./_cli_input.ts";
+import type { Command, Verb } from "./_cli_shared.ts";
 import { isRecord, printable } from "./_text.ts";
 import { fireHooks, type HookPayload } from "./hooks.ts";
 import { registerPlugins } from "./load.ts";

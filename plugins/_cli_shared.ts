@@ -1,19 +1,15 @@
 /** What the commands of `plugins` share: places, configuration, questions, the way they end. @module */
+import { bulkheadHome } from "@bulkhead/sandbox";
 import {
-  bulkheadHome,
-  type IsolationLevel,
-  LineSplitter,
-} from "@bulkhead/sandbox";
-import {
-  closest,
   type CommandIo,
   type Flags,
   type FlagSpec,
   UsageError,
 } from "@bulkhead/sandbox/command";
-import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
-import { printable, quote } from "./_text.ts";
-import { loadConfig, type PluginsConfig } from "./config.ts";
+import { disabled, InterruptedError, NotLoadedError } from "./_cli_errors.ts";
+import { absolute, readLine } from "./_cli_input.ts";
+import { printable } from "./_text.ts";
+import { loadConfig, type PluginsConfig, type SandboxLevel } from "./config.ts";
 import {
   type LoadedOutcome,
   type LoadedPlugin,
@@ -51,7 +47,7 @@ export interface PluginsIo extends CommandIo {
 export type OpenNative = (
   plugins: readonly LoadedPlugin[],
   registry: ToolRegistry,
-  setup: { workspace: string; isolation: IsolationLevel },
+  setup: { workspace: string; isolation: SandboxLevel },
 ) => Promise<{ notices: string[]; close(): Promise<void> }>;
 
 /** What a program adds to the commands. */
@@ -287,111 +283,4 @@ export class Command {
   clearProgress(): void {
     if (this.io.isTerminal && !this.json) this.io.err("\r\x1b[K");
   }
-}
-
-/** A person or the system has ended the command. */
-export class InterruptedError extends Error {
-  constructor() {
-    super("Interrupted");
-    this.name = "InterruptedError";
-  }
-}
-
-/** Nothing is loaded where something was needed. */
-export class NotLoadedError extends Error {
-  readonly fix: string;
-
-  constructor(message: string, fix: string) {
-    super(message);
-    this.name = "NotLoadedError";
-    this.fix = fix;
-  }
-}
-
-/** The error for plugins that are switched off. */
-export function disabled(home: string): NotLoadedError {
-  return new NotLoadedError(
-    `Plugins are off: ${
-      quote(`${home}/config.toml`, 1000)
-    } does not enable them`,
-    "write [capabilities.plugins] enabled = true and [capabilities.trust] enabled = true into it",
-  );
-}
-
-/** An error for a word that is none of the known ones; `meant` is the one that is likely meant. */
-export function unknownWord(
-  what: string,
-  word: string,
-  known: readonly string[],
-  meant?: string,
-): UsageError {
-  if (known.length === 0) {
-    return new UsageError(
-      `Cannot read the command line: ${
-        quote(word)
-      } is no ${what}, and there is none`,
-      "bulkhead plugins list",
-    );
-  }
-  const near = meant ?? closest(word, known);
-  return new UsageError(
-    `Cannot read the command line: ${quote(word)} is no ${what}${
-      near === undefined ? "" : `; did you mean "${near}"?`
-    }`,
-    `one of ${known.join(", ")}`,
-  );
-}
-
-/** A path of the command line as an absolute one. */
-export function absolute(path: string): string {
-  return path.startsWith("/")
-    ? normalizePath(path)
-    : normalizePath(joinPath(Deno.cwd(), path));
-}
-
-/** A JSON text of the command line, or of stdin for `-`. */
-export async function jsonArgument(
-  command: Command,
-  flag: string,
-  missing: string,
-): Promise<unknown> {
-  const given = command.flags.text(flag) ?? missing;
-  const text = given === "-"
-    ? await new Response(command.io.stdin).text()
-    : given;
-  try {
-    const value: unknown = JSON.parse(text);
-    return value;
-  } catch (error) {
-    throw new UsageError(
-      `Cannot read the command line: --${flag} is not JSON: ${
-        printable(error instanceof Error ? error.message : "")
-      }`,
-      `--${flag} '{"key":"value"}', or --${flag} - to read it from stdin`,
-    );
-  }
-}
-
-/** Lines that were read but not asked for yet, by stream. */
-const waiting = new WeakMap<ReadableStream<Uint8Array>, string[]>();
-
-/** Reads one line; empty at the end of the input. */
-async function readLine(io: CommandIo): Promise<string> {
-  const stream = io.stdin;
-  const lines = waiting.get(stream) ?? [];
-  waiting.set(stream, lines);
-  const splitter = new LineSplitter({ maxLineBytes: 65_536 });
-  const decoder = new TextDecoder();
-  const reader = stream.getReader();
-  try {
-    while (lines.length === 0) {
-      const { done, value } = await reader.read();
-      const found = done ? splitter.end() : splitter.push(value);
-      lines.push(...found.map((line) => decoder.decode(line.bytes)));
-      if (done) break;
-    }
-  } finally {
-    reader.releaseLock();
-  }
-  return lines.shift() ?? "";
 }

@@ -1,11 +1,7 @@
 /** `plugins trust` and `untrust`. @module */
 import { printResult } from "@bulkhead/sandbox/command";
-import {
-  type Command,
-  NotLoadedError,
-  unknownWord,
-  type Verb,
-} from "./_cli_shared.ts";
+import { NotLoadedError, unknownWord } from "./_cli_errors.ts";
+import type { Command, Verb } from "./_cli_shared.ts";
 import { printable, quote } from "./_text.ts";
 import { discoverPlugins } from "./discover.ts";
 import {

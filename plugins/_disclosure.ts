@@ -35,6 +35,21 @@ export function disclose(manifest: PluginManifest): string[] {
   return lines;
 }
 
+/** What two disclosures differ in: `- ` gone, `+ ` new. */
+export function diffLines(
+  before: readonly string[],
+  after: readonly string[],
+): string[] {
+  return [
+    ...before.filter((line) => !after.includes(line)).map((line) =>
+      `- ${line}`
+    ),
+    ...after.filter((line) => !before.includes(line)).map((line) =>
+      `+ ${line}`
+    ),
+  ];
+}
+
 /** The command line of a tool or hook as the manifest has it, nothing cut. */
 export function commandLine(spec: ProgramSpec): string {
   const { program } = spec;

@@ -8,6 +8,7 @@ import {
   namedPermissions,
   withFileLock,
 } from "@bulkhead/sandbox";
+import { exists } from "./_exists.ts";
 import { InstallError } from "./_install_error.ts";
 import { toLockEntry, writeLockEntry } from "./_lock_file.ts";
 import { repair } from "./_stage.ts";
@@ -111,16 +112,6 @@ export async function digestIfThere(
   dir: string,
 ): Promise<PluginDigest | undefined> {
   return await exists(dir) ? await digestPlugin(dir) : undefined;
-}
-
-export async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
 }
 
 export function parentOf(path: string): string {

@@ -243,12 +243,12 @@ const made = new Set<string>();
 
 /** Makes the data directory the first time it is needed, and again when somebody removed it. */
 async function ensureOnce(dir: string): Promise<void> {
-  if (made.has(dir) && exists(dir)) return;
+  if (made.has(dir) && isDirectory(dir)) return;
   await ensurePrivateDir(dir);
   made.add(dir);
 }
 
-function exists(path: string): boolean {
+function isDirectory(path: string): boolean {
   try {
     return Deno.statSync(path).isDirectory;
   } catch {

@@ -8,6 +8,7 @@
  * @module
  */
 import { readTextCapped, writeFileAtomic } from "@bulkhead/sandbox";
+import { exists } from "./_exists.ts";
 import { InstallError } from "./_install_error.ts";
 import { quote } from "./_text.ts";
 import type { TreeEntry } from "./_tree.ts";
@@ -250,16 +251,6 @@ async function names(dir: string): Promise<string[]> {
 async function renameIfThere(from: string, to: string): Promise<boolean> {
   try {
     await Deno.rename(from, to);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return false;

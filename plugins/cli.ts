@@ -19,13 +19,12 @@ import {
 import { check, doctor, list } from "./_cli_inspect.ts";
 import { create, install, remove, update } from "./_cli_install.ts";
 import { call, fire, serve } from "./_cli_run.ts";
+import { InterruptedError, unknownWord } from "./_cli_errors.ts";
 import {
   Command,
   COMMON_FLAGS,
-  InterruptedError,
   type PluginsExtensions,
   type PluginsIo,
-  unknownWord,
   type Verb,
 } from "./_cli_shared.ts";
 import { trust, untrust } from "./_cli_trust.ts";

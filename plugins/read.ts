@@ -5,7 +5,7 @@
  */
 
 import { probeIsolation } from "@bulkhead/sandbox";
-import { disclose, isolationLine } from "./_disclosure.ts";
+import { diffLines, disclose, isolationLine } from "./_disclosure.ts";
 import type { SandboxLevel } from "./config.ts";
 import {
   diffFiles,
@@ -163,18 +163,4 @@ export function recordFor(
     files: fingerprints(plugin.digest),
     lines: plugin.lines,
   };
-}
-
-function diffLines(
-  before: readonly string[],
-  after: readonly string[],
-): string[] {
-  return [
-    ...before.filter((line) => !after.includes(line)).map((line) =>
-      `- ${line}`
-    ),
-    ...after.filter((line) => !before.includes(line)).map((line) =>
-      `+ ${line}`
-    ),
-  ];
 }

@@ -3,10 +3,10 @@
  *
  * @module
  */
+import { exists } from "./_exists.ts";
 import { InstallError } from "./_install_error.ts";
 import {
   exclusively,
-  exists,
   type InstallPlaces,
   notInstalled,
   PLUGIN_NAME,

@@ -1,0 +1,56 @@
+/** How the commands of `plugins` end when they cannot do what they should. @module */
+import { closest, UsageError } from "@bulkhead/sandbox/command";
+import { quote } from "./_text.ts";
+
+/** A person or the system has ended the command. */
+export class InterruptedError extends Error {
+  constructor() {
+    super("Interrupted");
+    this.name = "InterruptedError";
+  }
+}
+
+/** Nothing is loaded where something was needed. */
+export class NotLoadedError extends Error {
+  readonly fix: string;
+
+  constructor(message: string, fix: string) {
+    super(message);
+    this.name = "NotLoadedError";
+    this.fix = fix;
+  }
+}
+
+/** The error for plugins that are switched off. */
+export function disabled(home: string): NotLoadedError {
+  return new NotLoadedError(
+    `Plugins are off: ${
+      quote(`${home}/config.toml`, 1000)
+    } does not enable them`,
+    "write [capabilities.plugins] enabled = true and [capabilities.trust] enabled = true into it",
+  );
+}
+
+/** An error for a word that is none of the known ones; `meant` is the one that is likely meant. */
+export function unknownWord(
+  what: string,
+  word: string,
+  known: readonly string[],
+  meant?: string,
+): UsageError {
+  if (known.length === 0) {
+    return new UsageError(
+      `Cannot read the command line: ${
+        quote(word)
+      } is no ${what}, and there is none`,
+      "bulkhead plugins list",
+    );
+  }
+  const near = meant ?? closest(word, known);
+  return new UsageError(
+    `Cannot read the command line: ${quote(word)} is no ${what}${
+      near === undefined ? "" : `; did you mean "${near}"?`
+    }`,
+    `one of ${known.join(", ")}`,
+  );
+}
