@@ -77,6 +77,9 @@ function helpOf(...args: string[]): Promise<string> {
   return known;
 }
 
+/** Verbs whose words have a page each, with all of their flags. */
+const OWN_PAGES = ["plugins", "worker"];
+
 /** Verbs whose second word is a command of its own. */
 const GROUPS = ["plugins", "guard", "worker", "fleet", "abi", "sandbox"];
 
@@ -96,7 +99,9 @@ Deno.test("docs: every bulkhead command line names verbs and flags that there ar
       if (GROUPS.includes(verb) && /^[a-z]+$/.test(second)) {
         const listed = new RegExp(`^ *(?:sandbox )?${second}\\b`, "m");
         assert(listed.test(help), `${where}: no "${second}" in "${verb}"`);
-        help += await helpOf(verb, second);
+        const own = await helpOf(verb, second);
+        // Some commands have one page for all of their words.
+        help = OWN_PAGES.includes(verb) ? own : help + own;
       }
       for (const word of words) {
         const [flag] = /^--[a-z][a-z0-9-]*/.exec(word) ?? [];
