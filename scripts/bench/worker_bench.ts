@@ -396,7 +396,11 @@ async function push(): Promise<number> {
   const dir = await Deno.makeTempDir({ prefix: "bhwp" });
   try {
     const data = `${dir}/data.jsonl`;
-    await Deno.writeFile(data, corpus(200_000));
+    // Long enough that it is the work that counts and not the warming up of the code, of which a worker has more.
+    const lines = corpus(200_000);
+    for (let part = 0; part < 4; part++) {
+      await Deno.writeFile(data, lines, { append: true });
+    }
     await Deno.writeTextFile(data, '{"type":"last"}\n', { append: true });
     await Deno.writeTextFile(`${dir}/drain.js`, DRAIN);
     await Deno.writeTextFile(`${dir}/bare.js`, BARE_PUSH);
@@ -453,13 +457,13 @@ async function push(): Promise<number> {
       await server.status;
       return all;
     };
-    const figures: number[] = [];
-    for (let round = 0; round < 6; round++) {
-      const b = await bare();
-      const a = await ours();
-      if (round > 0) figures.push(b / a);
+    // The best of each side, in turns: what else the machine does only ever adds.
+    let [least, mine] = [Infinity, Infinity];
+    for (let round = 0; round < 5; round++) {
+      least = Math.min(least, await bare());
+      mine = Math.min(mine, await ours());
     }
-    return median(figures);
+    return least / mine;
   } finally {
     await Deno.remove(dir, { recursive: true });
   }
