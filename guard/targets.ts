@@ -189,8 +189,11 @@ function entryPaths(entry: unknown): string[] {
 }
 
 const PATH_LIKE =
-  /(?:^|_)(?:path|paths|file|files|filename|filenames|dir|directory|directories|folder|dest|destination|target|output|out|location|uri|url|root|to|into)$/;
+  /(?:^|_)(?:path|paths|file|files|filename|filenames|filepath|filepaths|outfile|savepath|dir|directory|directories|folder|dest|destination|target|output|out|location|uri|url|root|to|into)$/;
 const SOURCE_LIKE = /(?:^|_)(?:source|src|from|old_path|origin)$/;
+/** Keys that ask for no more than a preview. */
+const DRY_KEYS = ["dryRun", "dry_run"];
+
 /** Keys that say the paths beside them belong to another machine. */
 const REMOTE_KEYS = [
   "owner",
@@ -239,6 +242,8 @@ function collectPaths(
   }
   const fields = fieldsOf(value);
   if (REMOTE_KEYS.some((key) => fields.has(key))) return;
+  // A trial run only shows what it would change.
+  if (depth === 0 && DRY_KEYS.some((key) => fields.get(key) === true)) return;
   const copies = [...fields.keys()].some((key) =>
     /^dest|^target|^to$|new_?path/i.test(key)
   );

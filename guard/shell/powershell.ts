@@ -4,7 +4,7 @@
  * @module
  */
 import { joinPath } from "@bulkhead/sandbox/paths";
-import { ANY } from "../holes.ts";
+import { ANY, SUB } from "../holes.ts";
 import type { EffectMode } from "../effect.ts";
 import { hasWriteSign } from "../write_sign.ts";
 import type { Context } from "./context.ts";
@@ -102,8 +102,12 @@ export function readPowerShell(
     if (hasWriteSign(text)) context.incomplete = true;
     return;
   }
-  for (const words of statements(text, state, context)) {
-    statement(words, state, context);
+  let listed: string | undefined;
+  for (const { words, piped, pipes } of statements(text, state, context)) {
+    const given = piped ? listed : undefined;
+    listed = listing(words, pipes) ?? given;
+    if (listed !== undefined) state.set("_", [[`${listed}/${SUB}`]]);
+    statement(words, state, context, given);
   }
   for (
     const match of text.matchAll(
@@ -122,6 +126,23 @@ export function readPowerShell(
       }
     }
   }
+}
+
+/** The directory whose entries a statement hands to the next one. */
+function listing(words: readonly Word[], pipes: boolean): string | undefined {
+  const name = words[0]?.text.toLowerCase() ?? "";
+  if (!pipes || !/^(?:get-childitem|get-item|gci|gi|ls|dir)$/.test(name)) {
+    return undefined;
+  }
+  const at = words.findIndex((word) =>
+    /^-(?:path|literalpath)$/i.test(word.text)
+  );
+  if (at !== -1) return words[at + 1]?.text ?? ".";
+  const operand = words.slice(1).find((word, i) =>
+    word.quoted || !word.text.startsWith("-") &&
+      !/^-(?:filter|include|exclude|depth)$/i.test(words[i]?.text ?? "")
+  );
+  return operand?.text ?? ".";
 }
 
 function write(
@@ -154,7 +175,21 @@ interface Word {
   redirect?: boolean;
 }
 
-function statement(words: Word[], state: State, context: Context): void {
+/** One statement: its words, and how it stands in a pipeline. */
+interface PowerStatement {
+  words: Word[];
+  /** It takes what the statement before it gives. */
+  piped: boolean;
+  /** It gives to the next one. */
+  pipes: boolean;
+}
+
+function statement(
+  words: Word[],
+  state: State,
+  context: Context,
+  given?: string,
+): void {
   const list = [...words];
   for (let i = 0; i < list.length; i++) {
     const word = list[i];
@@ -208,6 +243,14 @@ function statement(words: Word[], state: State, context: Context): void {
     if (args[0]?.quoted) readPowerShell(args[0].text, state, context);
     return;
   }
+  if (/^(?:start-process|saps|start)$/.test(name)) {
+    const line = args.filter((arg) =>
+      !/^-(?:\w+)$/.test(arg.text) || arg.quoted
+    )
+      .flatMap((arg) => arg.text.split(","));
+    context.nested(() => context.run.argv(line, state.fork(), {}));
+    return;
+  }
   const cmdlet = Object.hasOwn(CMDLETS, name) ? CMDLETS[name] : undefined;
   if (cmdlet === undefined) {
     if (NATIVE.test(name)) {
@@ -253,6 +296,12 @@ function statement(words: Word[], state: State, context: Context): void {
       operands.push(value);
     }
   }
+  // `Get-ChildItem d | Remove-Item` works on what it is handed.
+  if (
+    given !== undefined && !named && operands.length === 0 &&
+    /^(?:remove-item|ri|rm|rmdir|del|erase|rd|clear-content|clc|rename-item|ren|rni|move-item|move|mi|mv)$/
+      .test(name)
+  ) operands.push(`${given}/${SUB}`);
   if (cmdlet.removes !== undefined) {
     if (operands[0] !== undefined && !named) {
       write(context, state, name, operands[0], "tree");
@@ -275,13 +324,13 @@ function statement(words: Word[], state: State, context: Context): void {
 }
 
 /** Splits text into statements of words; strings, comments and variables resolved. */
-function statements(text: string, state: State, context: Context): Word[][] {
-  const all: Word[][] = [];
+function* statements(
+  text: string,
+  state: State,
+  context: Context,
+): Generator<PowerStatement> {
   let words: Word[] = [];
-  const end = () => {
-    if (words.length > 0) all.push(words);
-    words = [];
-  };
+  let piped = false;
   for (let i = 0; i < text.length;) {
     const char = text[i] ?? "";
     const two = text.slice(i, i + 2);
@@ -299,7 +348,11 @@ function statements(text: string, state: State, context: Context): Word[][] {
       });
       i = close === -1 ? text.length : close + 3;
     } else if (/[;\n|{}()]/.test(char) || two === "&&") {
-      end();
+      const pipes = char === "|" && two !== "||";
+      // One by one, so that a statement sees what those before it have assigned.
+      if (words.length > 0) yield { words, piped, pipes };
+      if (words.length > 0 || pipes || char !== "\n") piped = pipes;
+      words = [];
       i += two === "&&" || two === "||" ? 2 : 1;
     } else if (/\s/.test(char)) i++;
     else {
@@ -316,8 +369,7 @@ function statements(text: string, state: State, context: Context): Word[][] {
       i = word.end;
     }
   }
-  end();
-  return all;
+  if (words.length > 0) yield { words, piped, pipes: false };
 }
 
 function readWord(
