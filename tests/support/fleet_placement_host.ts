@@ -21,7 +21,7 @@ await offerHost(fleet, {
       shortId,
       home: `${dir}/${name}`,
       cwd,
-      ...(resume ? { resume: job.sessionId } : { sessionId: job.sessionId }),
+      ...(resume === undefined ? { sessionId: job.sessionId } : { resume }),
       asks: "wait",
       deciders: [seat.decider, {
         name: "test",

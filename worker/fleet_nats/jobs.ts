@@ -50,6 +50,8 @@ export interface JobRecord extends FleetJob {
   readonly host: string | null;
   /** The id of its first turn: given once, so that it is not run twice. */
   readonly turn: string;
+  /** The agent's own id of the session, for agents that name it themselves. */
+  readonly agentSession: string | null;
   /** How often it was given to another host. */
   readonly moves: number;
   /** Why, for a job that found no host or lost it. */
@@ -75,6 +77,7 @@ export async function queueSession(fleet: Fleet, job: FleetJob): Promise<void> {
     state: "queued",
     host: null,
     turn: crypto.randomUUID(),
+    agentSession: null,
     moves: 0,
     reason: null,
   };
@@ -173,6 +176,7 @@ function encode(job: JobRecord): string {
     state: job.state,
     host: job.host,
     turn: job.turn,
+    agent_session: job.agentSession,
     moves: job.moves,
     reason: job.reason,
   });
@@ -213,6 +217,7 @@ function decode(text: string): JobRecord | undefined {
     state,
     host: typeof f.host === "string" ? f.host : null,
     turn: f.turn,
+    agentSession: typeof f.agent_session === "string" ? f.agent_session : null,
     moves: typeof f.moves === "number" ? f.moves : 0,
     reason: typeof f.reason === "string" ? f.reason : null,
   };

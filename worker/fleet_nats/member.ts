@@ -31,6 +31,8 @@ export interface SeatOptions extends Omit<LeaseOptions, "clock"> {
   readonly shortId: string;
   /** The session's own id, which is what is claimed. */
   readonly sessionId: string;
+  /** The agent's own id of it, when that is another one and known: claimed as well. */
+  readonly agentSessionId?: string;
   /** Where it works. */
   readonly cwd?: string;
   /** Where a copy of the workspace comes from, for a start elsewhere. */
@@ -56,31 +58,48 @@ export async function claimSession(
   fleet: Fleet,
   options: SeatOptions,
 ): Promise<FleetSeat> {
+  const lease = await claim(fleet, options, options.sessionId);
+  const seat = new FleetSeat(fleet, lease, options);
+  const { agentSessionId } = options;
+  if (agentSessionId !== undefined && agentSessionId !== options.sessionId) {
+    try {
+      seat.alsoHold(await claim(fleet, options, agentSessionId));
+    } catch (error) {
+      await seat.end();
+      throw error;
+    }
+  }
+  return seat;
+}
+
+async function claim(
+  fleet: Fleet,
+  options: SeatOptions,
+  sessionId: string,
+): Promise<Lease> {
   const holder = `${fleet.host}/${options.shortId}`;
   let lease: Lease | LeaseHeld;
   try {
     lease = await acquireLease(
       fleetLeases(fleet),
-      `session:${options.sessionId}`,
+      `session:${sessionId}`,
       holder,
       options,
     );
   } catch (error) {
     throw new FleetError(
       "timeout",
-      `Cannot claim the session "${options.sessionId}": ${reasonOf(error)}`,
+      `Cannot claim the session "${sessionId}": ${reasonOf(error)}`,
       "check the link to the server and the rights of this host",
       error,
     );
   }
-  if (!(lease instanceof Lease)) {
-    throw new FleetError(
-      "held",
-      `Cannot claim the session "${options.sessionId}": "${lease.heldBy}" writes it`,
-      "stop it there first, or watch it from here",
-    );
-  }
-  return new FleetSeat(fleet, lease, options);
+  if (lease instanceof Lease) return lease;
+  throw new FleetError(
+    "held",
+    `Cannot claim the session "${sessionId}": "${lease.heldBy}" writes it`,
+    "stop it there first, or watch it from here",
+  );
 }
 
 /** The lease of one session and what hangs on it. Made by {@linkcode claimSession}. */
@@ -98,6 +117,8 @@ export class FleetSeat implements AsyncDisposable {
   readonly #publisher: FramePublisher;
   readonly #asks = new Map<string, number>();
   readonly #left = new AbortController();
+  /** The lease of the agent's own id, for agents that name their sessions themselves. */
+  #second: Lease | undefined;
   #wasLost = false;
   #worker: Worker | undefined;
   #client: WorkerClient | undefined;
@@ -127,7 +148,7 @@ export class FleetSeat implements AsyncDisposable {
     this.decider = {
       name: "fleet",
       decide: () =>
-        lease.valid ? null : {
+        this.valid ? null : {
           decision: "deny",
           reason:
             "this host is not sure to be the only writer of the session any more",
@@ -173,7 +194,8 @@ export class FleetSeat implements AsyncDisposable {
    */
   async attach(worker: Worker): Promise<void> {
     this.#worker = worker;
-    if (!this.lease.valid) {
+    await this.#claimOwnId(worker);
+    if (!this.valid) {
       await worker.end();
       throw new FleetError(
         "held",
@@ -205,6 +227,42 @@ export class FleetSeat implements AsyncDisposable {
     return this.#wasLost;
   }
 
+  /** Whether this host may go on: every lease of the session is sure. */
+  get valid(): boolean {
+    return this.lease.valid && this.#second?.valid !== false;
+  }
+
+  /** Milliseconds that every lease of the session holds for sure. */
+  get #remainingMs(): number {
+    return Math.min(
+      this.lease.remainingMs,
+      this.#second?.remainingMs ?? Infinity,
+    );
+  }
+
+  /** @ignore */
+  alsoHold(lease: Lease): void {
+    this.#second = lease;
+    lease.stopping.then((end) => {
+      if (end !== "released") this.#lost(end);
+    });
+  }
+
+  /** An agent may name its session itself: whoever resumes it by that name must find it taken. */
+  async #claimOwnId(worker: Worker): Promise<void> {
+    const own = worker.sessionId;
+    const known = [this.#options.sessionId, this.#options.agentSessionId];
+    if (own === undefined || known.includes(own)) return;
+    try {
+      this.alsoHold(
+        await claim(this.#fleet, { ...this.#options, wait: false }, own),
+      );
+    } catch (error) {
+      await worker.end();
+      throw error;
+    }
+  }
+
   /** A process of its own ends the agent if we do not vouch for the lease in time. */
   async #guard(worker: Worker): Promise<void> {
     const pid = worker.session.driver.status().pid;
@@ -213,7 +271,7 @@ export class FleetSeat implements AsyncDisposable {
     const watch = async () => {
       const watchdog = await Watchdog.start(
         { pid, ticks: start.ticks },
-        this.lease.remainingMs,
+        this.#remainingMs,
       );
       this.#watchdog = watchdog;
       // One that is killed leaves nobody to look after us: another takes its place.
@@ -224,7 +282,9 @@ export class FleetSeat implements AsyncDisposable {
       });
     };
     await watch();
-    this.lease.onRenewed((ms) => void this.#watchdog?.vouch(ms));
+    const vouch = () => void this.#watchdog?.vouch(this.#remainingMs);
+    this.lease.onRenewed(vouch);
+    this.#second?.onRenewed(vouch);
   }
 
   /** The end of the seat: the last frames and the state go out, then the lease. */
@@ -261,12 +321,14 @@ export class FleetSeat implements AsyncDisposable {
     await this.#dropAsks().catch(() => {});
     this.#client?.close();
     // Last: whoever is next may begin now.
+    await this.#second?.release();
     await this.lease.release();
   }
 
   /** The lease cannot be renewed or was taken: no turn, no call, and the agent ends within what is left. */
   async #lost(why: string): Promise<void> {
-    const left = this.lease.remainingMs;
+    if (this.#wasLost) return;
+    const left = this.#remainingMs;
     this.#wasLost = true;
     this.#options.log?.(
       `fleet: the lease of "${this.id}" was lost (${why}); the session ends here`,
@@ -279,9 +341,10 @@ export class FleetSeat implements AsyncDisposable {
     });
     await Promise.race([
       closing?.catch(() => {}),
-      pause(this.lease.remainingMs),
+      pause(this.#remainingMs),
     ]);
     this.lease.abandon();
+    this.#second?.abandon();
     await this.end();
   }
 
@@ -455,7 +518,7 @@ export class FleetSeat implements AsyncDisposable {
       if (typeof method !== "string" || roleOf(method) !== role) {
         return fail("unknown_method", `unknown stream method: ${method}`);
       }
-      if (role === "drive" && !this.lease.valid) {
+      if (role === "drive" && !this.valid) {
         return fail("shutting_down", "this host is losing the session");
       }
       const given = typeof params === "object" && params !== null

@@ -36,6 +36,7 @@ export {
   queueSession,
   readJob,
 } from "./jobs.ts";
+export { type FleetMember, joinFleet } from "./join.ts";
 export { claimSession, FleetSeat, type SeatOptions } from "./member.ts";
 export type { FleetNames, FleetRole } from "./names.ts";
 export * from "./perms.ts";

@@ -32,8 +32,8 @@ export interface PlacedSession {
   readonly cwd: string;
   /** The worker's short id. */
   readonly shortId: string;
-  /** True when the session ran elsewhere before: `resume` it, and give it no first turn. */
-  readonly resume: boolean;
+  /** The id to resume when the session ran elsewhere before; it gets no first turn then. */
+  readonly resume: string | undefined;
   /** The lease: give its `decider` to the worker, first. */
   readonly seat: FleetSeat;
 }
@@ -231,12 +231,15 @@ export class FleetHost implements AsyncDisposable {
       shortId,
       cwd,
       sessionId: job.sessionId,
+      ...job.agentSession === null ? {} : { agentSessionId: job.agentSession },
     });
     let worker: Worker | undefined;
     try {
       // Read again: who had it before us may have given the first turn.
       const now = await readJob(this.#fleet, job.sessionId) ?? job;
-      const resume = now.state === "delivered";
+      const resume = now.state === "delivered"
+        ? now.agentSession ?? job.sessionId
+        : undefined;
       await changeJob(this.#fleet, job.sessionId, (j) => ({
         host: `${this.#fleet.host}/${this.#fleet.instance}`,
         state: j.state === "delivered" ? "delivered" : "placed",
@@ -251,12 +254,34 @@ export class FleetHost implements AsyncDisposable {
       });
       await seat.attach(worker);
       this.#keep(job, worker, seat);
-      if (now.prompt !== undefined && !resume) await this.#give(now, worker);
+      const { sessionId } = worker;
+      if (sessionId !== undefined && sessionId !== job.sessionId) {
+        await this.#rememberOwnId(job, sessionId);
+      }
+      if (now.prompt !== undefined && resume === undefined) {
+        await this.#give(now, worker);
+      }
     } catch (error) {
       await worker?.end().catch(() => {});
       await seat.end();
       throw error;
     }
+  }
+
+  /** Without it nobody could resume the session elsewhere: it is written before the first turn. */
+  async #rememberOwnId(job: JobRecord, agentSession: string): Promise<void> {
+    for (let tries = 0; tries < 5; tries++) {
+      const changed = await changeJob(
+        this.#fleet,
+        job.sessionId,
+        (now) =>
+          now.agentSession === agentSession ? undefined : { agentSession },
+      );
+      if (changed !== undefined) return;
+      const now = await readJob(this.#fleet, job.sessionId);
+      if (now?.agentSession === agentSession) return;
+    }
+    throw new Error(`cannot note the agent's own id of "${job.sessionId}"`);
   }
 
   #keep(job: JobRecord, worker: Worker, seat: FleetSeat): void {
