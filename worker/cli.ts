@@ -19,9 +19,10 @@ import {
   processIo,
   UsageError,
 } from "@bulkhead/sandbox/command";
-import { list, reap, start } from "./cli/fleet.ts";
+import { list, reap } from "./cli/fleet.ts";
 import { serve, SERVE_HELP } from "./cli/serve.ts";
 import { COMMON_FLAGS, type WorkerVerb } from "./cli/shared.ts";
+import { start } from "./cli/start.ts";
 import { answer, ask, interrupt, status, stop, watch } from "./cli/talk.ts";
 import { ui } from "./cli/ui.ts";
 import config from "./deno.json" with { type: "json" };

@@ -1,0 +1,200 @@
+/**
+ * The command that starts a worker in the background.
+ *
+ * @module
+ */
+
+import {
+  type CommandIo,
+  type Flags,
+  printResult,
+  UsageError,
+} from "@bulkhead/sandbox/command";
+import { connect } from "../client.ts";
+import { listWorkers } from "../fleet.ts";
+import {
+  FLEET_FLAGS,
+  FLEET_HELP,
+  fleetFlags,
+  type FleetSettings,
+  fleetSettings,
+} from "../fleet_settings.ts";
+import { ensureHome, shortIdFor, workerFiles } from "../store/home.ts";
+import { readRegistry } from "../store/registry.ts";
+import { launch } from "./launch.ts";
+import { homeOf, type WorkerVerb } from "./shared.ts";
+
+/** `start`: a worker in the background. */
+export const start: WorkerVerb = {
+  summary: "start a session in the background",
+  help: `Usage: worker start NAME [flags] [-- COMMAND…]
+
+  --agent NAME              claude (default), codex, opencode, scripted or acp:COMMAND;
+                            COMMAND after -- replaces its program
+  --cwd DIR                 where it works (default: here)
+  --resume UUID | --session-id UUID, --model NAME, --script FILE
+  --allow TOOL              a tool that may run unasked (again for more)
+  --asks attached|wait|deny what becomes of calls that only a person can approve (default: wait)
+  --idle-grace-ms N --ask-timeout-ms N --stall-ms N --trust-project --force
+
+${FLEET_HELP}  --queue                   start it on whichever machine of the fleet has room
+                            (--prompt TEXT is its first turn; --cwd may be git+https://…#COMMIT)
+`,
+  flags: {
+    boolean: ["trust-project", "force", "queue"],
+    string: [
+      ...FLEET_FLAGS,
+      "prompt",
+      "agent",
+      "cwd",
+      "resume",
+      "session-id",
+      "model",
+      "script",
+      "asks",
+      "idle-grace-ms",
+      "ask-timeout-ms",
+      "stall-ms",
+    ],
+    collect: ["allow"],
+  },
+  operands: [1, 1],
+  async run(flags, io): Promise<number> {
+    const name = flags.operands[0] ?? "";
+    const home = homeOf(flags);
+    const fleet = await fleetSettings(
+      home.root.replace(/\/workers$/, ""),
+      (flag) => flags.text(flag),
+    );
+    if (flags.on("queue")) return await queue(flags, io, fleet);
+    await ensureHome(home);
+    const taken = new Set<string>();
+    for (const worker of await listWorkers(home)) {
+      if (worker.state !== "exited" && worker.state !== "orphaned") {
+        taken.add(worker.shortId);
+      }
+    }
+    const { rows } = await readRegistry(home);
+    const known = rows.find((row) => row.name === name)?.short_id;
+    if (known !== undefined && taken.has(known)) {
+      throw new UsageError(
+        `Cannot start "${name}": a worker of that name runs`,
+        `bulkhead worker stop ${known}`,
+      );
+    }
+    const shortId = known ?? shortIdFor(name, taken);
+    const files = workerFiles(home, shortId);
+    const cwd = await Deno.realPath(flags.text("cwd") ?? ".");
+    const agent = flags.text("agent") ?? "claude";
+    const args = [
+      "--stream",
+      "--short-id",
+      shortId,
+      "--home",
+      home.root,
+      "--cwd",
+      cwd,
+      "--name",
+      name,
+    ];
+    args.push(
+      "--agent",
+      agent,
+      "--asks",
+      flags.text("asks") ?? "wait",
+    );
+    const session = flags.text("resume") ?? flags.text("session-id") ??
+      crypto.randomUUID();
+    args.push(
+      flags.text("resume") === undefined ? "--session-id" : "--resume",
+      session,
+    );
+    args.push("--session-uuid", session, "--holder", `stream:${shortId}`);
+    for (
+      const flag of [
+        "model",
+        "script",
+        "idle-grace-ms",
+        "ask-timeout-ms",
+        "stall-ms",
+      ]
+    ) {
+      const value = flags.text(flag);
+      if (value !== undefined) args.push(`--${flag}`, value);
+    }
+    for (const tool of flags.list("allow")) args.push("--allow", tool);
+    for (const flag of ["trust-project", "force"]) {
+      if (flags.on(flag)) args.push(`--${flag}`);
+    }
+    if (fleet !== undefined) {
+      args.push(...fleetFlags(fleet));
+      if (!fleet.explicit) args.push("--fleet-optional");
+    }
+    if (flags.rest.length > 0) args.push("--", ...flags.rest);
+    const pid = await launch(files.socket, args, {
+      home: home.root,
+      cwd,
+      agent,
+      fleet,
+    });
+    using worker = await connect(files.socket);
+    const status = await worker.status();
+    if (flags.on("json")) {
+      printResult(io, {
+        id: shortId,
+        name,
+        pid,
+        socket: files.socket,
+        // Codex and OpenCode name their sessions themselves.
+        session: status.sessionId ?? session,
+        gate: status.gate,
+      });
+    } else {io.out(
+        `${shortId}  ${status.state}  guard: ${status.gate?.kind ?? "none"}${
+          status.gate?.verified ? ", verified" : ""
+        }\n`,
+      );}
+    return 0;
+  },
+};
+
+/** A session for whichever machine has room. */
+async function queue(
+  flags: Flags,
+  io: CommandIo,
+  fleet: FleetSettings | undefined,
+): Promise<number> {
+  if (fleet === undefined) {
+    throw new UsageError(
+      "Cannot queue the session: there is no fleet",
+      "--fleet nats://host:4222 --queue",
+    );
+  }
+  const local = ["resume", "script", "model"].find((name) =>
+    flags.text(name) !== undefined
+  );
+  if (local !== undefined || flags.rest.length > 0) {
+    throw new UsageError(
+      `Cannot queue the session: --${
+        local ?? ""
+      } is for sessions of this machine`,
+      "leave it out, or leave out --queue",
+    );
+  }
+  const { queueCommand } = await import("../fleet_nats/queue.ts");
+  return await queueCommand(
+    fleet,
+    {
+      agent: flags.text("agent") ?? "claude",
+      workspace: flags.text("cwd") ?? ".",
+      ...flags.text("session-id") === undefined
+        ? {}
+        : { sessionId: flags.text("session-id") },
+      ...flags.text("prompt") === undefined
+        ? {}
+        : { prompt: flags.text("prompt") },
+    },
+    flags.on("json"),
+    io,
+  );
+}
