@@ -1,0 +1,127 @@
+/** The shell blocks of the guides, typed as they stand, into a shell on a terminal. */
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { speakingOf, within5s } from "./support/processes.ts";
+import { hasTool } from "./support/require_tool.ts";
+import { Terminal } from "./support/terminal.ts";
+
+const ROOT = new URL("..", import.meta.url).pathname;
+const ignore = !hasTool("script", "apt-get install util-linux") ||
+  !hasTool("bash", "apt-get install bash");
+
+/** The lines of the first shell block below a heading. */
+async function block(page: string, heading: string): Promise<string[]> {
+  const text = await Deno.readTextFile(`${ROOT}docs/${page}`);
+  const at = text.indexOf(`## ${heading}`);
+  assert(at >= 0, `${page} has no "${heading}"`);
+  const [, lines] = /```sh\n([^]*?)```/.exec(text.slice(at)) ?? [];
+  assert(lines, `${page}: no shell block below "${heading}"`);
+  return lines.trimEnd().split("\n");
+}
+
+/** A shell that knows `bulkhead`, and stops at the first line that fails. */
+function shell(lines: readonly string[], dir: string): Terminal {
+  const script = [
+    `bulkhead() { '${Deno.execPath()}' run -A '${ROOT}mod.ts' "$@"; }`,
+    "set -e",
+    ...lines.map((line) =>
+      `echo "+ ${line.split(" #")[0]?.replaceAll('"', "'")}"; ${line}`
+    ),
+    "echo all done",
+  ];
+  return new Terminal(["bash", "--norc", "-c", script.join("\n")], {
+    cwd: dir,
+    env: { BULKHEAD_HOME: `${dir}/home`, FNO_CLAIMS_ROOT: dir, NO_COLOR: "1" },
+  });
+}
+
+async function withDir(fn: (dir: string) => Promise<void>): Promise<void> {
+  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
+  await Deno.mkdir(`${dir}/home`, { mode: 0o700 });
+  await Deno.mkdir(`${dir}/project`);
+  try {
+    await fn(dir);
+    assert(
+      await within5s(() => speakingOf(dir).length === 0),
+      `left: ${speakingOf(dir)}`,
+    );
+  } finally {
+    await Deno.remove(dir, { recursive: true });
+  }
+}
+
+Deno.test({
+  name: "guides: write a plugin, in five minutes",
+  ignore: ignore || !hasTool("python3"),
+  async fn() {
+    const lines = await block("write-a-plugin.md", "Five minutes");
+    await withDir(async (dir) => {
+      await Deno.writeTextFile(
+        `${dir}/home/config.toml`,
+        "[capabilities.plugins]\nenabled = true\n[capabilities.trust]\nenabled = true\n",
+      );
+      await using terminal = shell(lines, dir);
+      await terminal.see("nothing is wrong");
+      await terminal.see("? ");
+      await terminal.type("always\r");
+      await terminal.see("Hello, Ada!");
+      await terminal.see("all done");
+      assertEquals(await terminal.end(), 0);
+    });
+  },
+});
+
+Deno.test({
+  name: "guides: host a session",
+  ignore,
+  async fn() {
+    const lines = (await block("host-a-session.md", "From the command line"))
+      // These two stay open; ASK stands for an id.
+      .filter((line) => !/ watch | ui | ASK /.test(line))
+      .map((line) => line.replace("/work/project", "project --agent scripted"));
+    await withDir(async (dir) => {
+      await using terminal = shell(lines, dir);
+      await terminal.see("You said: fix the failing test");
+      await terminal.see("idle");
+      await terminal.see("all done");
+      assertEquals(await terminal.end(), 0);
+    });
+  },
+});
+
+Deno.test({
+  name: "guides: guard an evaluation; the files come back byte for byte",
+  ignore,
+  async fn() {
+    const lines = (await block("guard-an-evaluation.md", "A plain agent"))
+      // The agent itself, and what needs its program.
+      .filter((line) => !/^claude | verify /.test(line))
+      .map((line) => line.replace("/work/env-17", "project"));
+    await withDir(async (dir) => {
+      const settings = `${dir}/project/.claude/settings.local.json`;
+      await Deno.mkdir(`${dir}/project/.claude`);
+      await Deno.writeTextFile(settings, '{"x" : 1}\r\n');
+      await using terminal = shell(lines, dir);
+      await terminal.see("armed");
+      await terminal.see("denied: 0");
+      await terminal.see("removed");
+      await terminal.see("all done");
+      assertEquals(await terminal.end(), 0);
+      assertStringIncludes(terminal.shown, "+ bulkhead guard scan");
+      assertEquals(await Deno.readTextFile(settings), '{"x" : 1}\r\n');
+    });
+  },
+});
+
+Deno.test({
+  name: "guides: what would the guard say",
+  ignore,
+  async fn() {
+    const lines = await block("guard-an-evaluation.md", "What would it say?");
+    await withDir(async (dir) => {
+      await using terminal = shell(lines, dir);
+      await terminal.see("deny");
+      await terminal.see("all done");
+      assertEquals(await terminal.end(), 0);
+    });
+  },
+});
