@@ -272,26 +272,9 @@ export class WorkerClient implements Disposable {
    * @returns How it stands
    */
   async turn(turn: string, waitMs = 0): Promise<TurnStatus> {
-    const answer = objectOf(
+    return turnStatusOf(
       await this.call("stream.turn", { turn, wait_ms: waitMs }),
-      "stream.turn",
     );
-    if (answer.phase === "written" || answer.phase === "delivered") {
-      return { phase: answer.phase };
-    }
-    return {
-      phase: "done",
-      outcome: outcomeOf(answer.outcome),
-      text: maybeText(answer.text),
-      errors: Array.isArray(answer.errors)
-        ? answer.errors.filter((error) => typeof error === "string")
-        : [],
-      denied: Array.isArray(answer.denied)
-        ? answer.denied.filter(isJsonObject).map(deniedOf)
-        : [],
-      costUsd: maybeNumber(answer.cost_usd),
-      durationMs: maybeNumber(answer.duration_ms),
-    };
   }
 
   /**
@@ -570,6 +553,32 @@ function framesOf(value: unknown): ClientFrame[] {
 
 function isClientFrame(value: unknown): value is ClientFrame {
   return isJsonObject(value) && typeof value.kind === "string";
+}
+
+/**
+ * The answer of `stream.turn`, checked.
+ *
+ * @param value What came back
+ * @returns How the turn stands
+ */
+export function turnStatusOf(value: unknown): TurnStatus {
+  const answer = objectOf(value, "stream.turn");
+  if (answer.phase === "written" || answer.phase === "delivered") {
+    return { phase: answer.phase };
+  }
+  return {
+    phase: "done",
+    outcome: outcomeOf(answer.outcome),
+    text: maybeText(answer.text),
+    errors: Array.isArray(answer.errors)
+      ? answer.errors.filter((error) => typeof error === "string")
+      : [],
+    denied: Array.isArray(answer.denied)
+      ? answer.denied.filter(isJsonObject).map(deniedOf)
+      : [],
+    costUsd: maybeNumber(answer.cost_usd),
+    durationMs: maybeNumber(answer.duration_ms),
+  };
 }
 
 function asksOf(value: unknown): OpenAsk[] {

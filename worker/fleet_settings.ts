@@ -74,19 +74,21 @@ export function fillFleetFlag(args: readonly string[]): string[] {
 /**
  * The fleet that was asked for.
  *
- * @param home The Bulkhead home, where `config.toml` is
+ * @param home The Bulkhead home, where `config.toml` is; `undefined` to look at flags alone
  * @param flag Reads a flag of the command line by its name
  * @returns How to reach it; `undefined` when there is none
  * @throws {UsageError} when a flag or the configuration cannot be understood
  */
 export async function fleetSettings(
-  home: string,
+  home: string | undefined,
   flag: (name: string) => string | undefined = () => undefined,
 ): Promise<FleetSettings | undefined> {
   const given = flag("fleet");
   if (given === "off") return undefined;
   const explicit = given !== undefined;
-  const config = await configured(home);
+  const config: Record<string, string | undefined> = home === undefined
+    ? {}
+    : await configured(home);
   const environment = given === CONFIGURED
     ? Deno.env.get("BULKHEAD_FLEET")
     : undefined;
@@ -119,7 +121,7 @@ export async function fleetSettings(
   const user = flag("fleet-user") ?? config.fleet_user;
   const set: Record<string, string | undefined> = {
     credentialsFile: path(flag("fleet-credentials"), Deno.cwd()) ??
-      path(config.fleet_credentials, home) ??
+      path(config.fleet_credentials, home ?? "") ??
       (explicit || config.fleet
         ? Deno.env.get("BULKHEAD_FLEET_CREDENTIALS")
         : undefined),
@@ -127,7 +129,8 @@ export async function fleetSettings(
     password: user === undefined
       ? undefined
       : Deno.env.get("BULKHEAD_FLEET_PASSWORD") ?? "",
-    caFile: path(flag("fleet-ca"), Deno.cwd()) ?? path(config.fleet_ca, home),
+    caFile: path(flag("fleet-ca"), Deno.cwd()) ??
+      path(config.fleet_ca, home ?? ""),
     prefix: flag("fleet-prefix") ?? config.fleet_prefix,
     host: flag("fleet-host") ?? config.fleet_host,
   };

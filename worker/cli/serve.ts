@@ -15,13 +15,16 @@ import { claudeDriver } from "../agents/claude.ts";
 import type { AgentDriver } from "../agents/driver.ts";
 import { scriptedDriver } from "../agents/scripted.ts";
 import { argvDriver } from "../agents/stream_json.ts";
-import { isTrustedProject } from "../posture.ts";
+import { FLEET_FLAGS, FLEET_HELP, fleetSettings } from "../fleet_settings.ts";
+import type { FleetMember } from "../fleet_nats/join.ts";
+import { createPosture, isTrustedProject } from "../posture.ts";
 import type { AskPolicy } from "../session.ts";
 import { runWorker, type Worker } from "../worker.ts";
 
 const FLAGS: FlagSpec = {
-  boolean: ["stream", "trust-project", "force", "help"],
+  boolean: ["stream", "trust-project", "force", "fleet-optional", "help"],
   string: [
+    ...FLEET_FLAGS,
     "short-id",
     "home",
     "cwd",
@@ -59,7 +62,7 @@ Is the worker of one session: starts the agent, serves <DIR>/<ID>/worker.sock, e
   --asks attached|wait|deny     what becomes of calls that only a person can approve (default: attached)
   --ask-timeout-ms N --idle-grace-ms N --stall-ms N
   --force                start although the agent died at once several times in a row
-`;
+${FLEET_HELP}`;
 
 /**
  * Runs a worker to its end.
@@ -110,28 +113,69 @@ export async function serve(
   };
   const driver = await driverOf(flags);
   const signals = onSignals(driver);
+  const log = (line: string) => io.err(`bulkhead worker ${shortId}: ${line}\n`);
+  const rules = { allow: flags.list("allow") };
+  const trustProject = flags.on("trust-project") ||
+    await isTrustedProject(cwd, Deno.env.get("HOME") ?? "/");
+  const sessionId = options.resume ?? options.sessionId ?? uuid ??
+    crypto.randomUUID();
+  const member = flags.text("fleet") === undefined
+    ? undefined
+    : await join(flags, { shortId, cwd, sessionId, log });
   try {
     const worker = await runWorker({
       shortId,
       home,
       cwd,
       driver,
-      rules: { allow: flags.list("allow") },
-      trustProject: flags.on("trust-project") ||
-        await isTrustedProject(cwd, Deno.env.get("HOME") ?? "/"),
+      ...member === undefined ? { rules, trustProject } : {
+        deciders: [
+          member.decider,
+          await createPosture({
+            cwd,
+            rules,
+            project: trustProject ? "trusted" : "untrusted",
+          }),
+        ],
+      },
       ...(uuid === undefined || holder === undefined
         ? {}
         : { claim: { sessionUuid: uuid, holder } }),
       ...defined(options),
+      ...member !== undefined && options.resume === undefined
+        ? { sessionId }
+        : {},
       force: flags.on("force"),
-      log: (line) => io.err(`bulkhead worker ${shortId}: ${line}\n`),
+      log,
     });
     signals.up(worker);
+    await member?.attach(worker);
     await worker.ended;
     return 0;
   } finally {
+    await member?.close();
     signals.release();
   }
+}
+
+/** The session in the fleet; the fleet's program is loaded only here. */
+async function join(
+  flags: Flags,
+  session: {
+    shortId: string;
+    cwd: string;
+    sessionId: string;
+    log: (line: string) => void;
+  },
+): Promise<FleetMember | undefined> {
+  // Flags alone: what is configured was read by whoever started us.
+  const settings = await fleetSettings(undefined, (name) => flags.text(name));
+  if (settings === undefined) return undefined;
+  const { joinFleet } = await import("../fleet_nats/join.ts");
+  return await joinFleet({
+    ...settings,
+    explicit: !flags.on("fleet-optional"),
+  }, { ...session, resumed: flags.text("resume") !== undefined });
 }
 
 /** HUP is ignored: whoever started us may go. TERM and INT end the session in order, or the start of it. */

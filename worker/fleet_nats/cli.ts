@@ -15,24 +15,34 @@ import {
   UsageError,
 } from "@bulkhead/sandbox/command";
 import { bulkheadHome } from "@bulkhead/sandbox";
-import type { AgentDriver } from "../agents/driver.ts";
-import { createPosture } from "../posture.ts";
+import { visible } from "../cli/render.ts";
+import type { TurnStatus } from "../client.ts";
+import { type FleetSettings, fleetSettings } from "../fleet_settings.ts";
 import { servePage } from "../page/server.ts";
-import { runWorker } from "../worker.ts";
-import { connectFleet, type Fleet } from "./connection.ts";
+import {
+  connectFleet,
+  type Fleet,
+  type FleetConnectOptions,
+} from "./connection.ts";
 import { doctorFleet } from "./doctor.ts";
-import { listJobs, queueSession } from "./jobs.ts";
+import { FleetError } from "./error.ts";
+import { bytesOf, host, HOST_AGENTS, type HostPort } from "./host_cli.ts";
+import { listJobs } from "./jobs.ts";
 import { fleetPageSource } from "./page.ts";
 import {
   PERMISSION_ROLES,
   type PermissionRole,
   permissionsConfig,
 } from "./perms.ts";
-import { type HostOptions, offerHost, sweepFleet } from "./placement.ts";
+import { sweepFleet } from "./placement.ts";
+import { queueCommand } from "./queue.ts";
 import { RemoteWorker, viewFleet } from "./remote.ts";
 
+/** Shorter than a call's own limit. */
+const POLL_MS = 5_000;
+
 const SPEC: FlagSpec = {
-  boolean: ["json", "help"],
+  boolean: ["json", "help", "wait"],
   string: [
     "servers",
     "credentials",
@@ -51,6 +61,8 @@ const SPEC: FlagSpec = {
     "reason",
     "home",
     "port",
+    "uuid",
+    "sweep-ms",
   ],
   collect: ["allow", "role"],
   alias: { h: "help", j: "json" },
@@ -63,20 +75,22 @@ Usage: fleet COMMAND [flags]
 Commands:
   list                       hosts, sessions and open questions of all machines
   watch ID                   what a session does, one JSON object a line
-  ask ID TEXT                send a turn
+  status ID                  how a session stands
+  ask ID TEXT                send a turn and print the reply (--no-wait, --uuid UUID)
   answer ID ASK allow|deny   answer a question (--reason TEXT)
   interrupt ID               stop the running turn
   stop ID                    end a session
   queue PROMPT               start a session where there is room
-                             (--workspace DIR or git+https://…#COMMIT, --agent claude|scripted)
-  host                       offer this machine (--slots N, --memory BYTES, --allow TOOL)
+                             (--workspace DIR or git+https://…#COMMIT, --agent claude|codex|opencode|scripted)
+  host                       offer this machine (--slots N, --memory 8G, --allow TOOL)
   ui                         the page to watch with, over all machines (--port N)
   sweep                      queue again what dead machines have left
   perms                      NATS subject permissions (--role watch|answer|drive|queue|host)
   doctor                     is the server fit for it?
 
 Flags of every command but perms:
-  --servers URL       nats://host:port, several with commas (default $BULKHEAD_FLEET)
+  --servers URL       nats://host:port, several with commas (default $BULKHEAD_FLEET,
+                      else [worker] fleet in config.toml)
   --credentials FILE  a NATS credentials file (default $BULKHEAD_FLEET_CREDENTIALS)
   --user NAME         with the password in $BULKHEAD_FLEET_PASSWORD
   --tls required|off  encryption; on unless every server is on this machine
@@ -86,25 +100,44 @@ Flags of every command but perms:
   --json              print one object; watch prints one a line
 `;
 
-type Verb = (fleet: Fleet, flags: Flags, io: CommandIo) => Promise<number>;
+/** What the program around it gives. */
+export interface FleetCommandOptions {
+  /** Who judges the sessions of `fleet host`. @default the posture alone */
+  readonly host?: HostPort;
+  /** The fleet, when the caller knows it already. */
+  readonly settings?: FleetSettings;
+}
 
-const VERBS: Readonly<Record<string, readonly [number, Verb]>> = {
-  list: [0, list],
-  watch: [1, watch],
-  ask: [2, ask],
-  answer: [3, answer],
-  interrupt: [1, async (fleet, flags, io) => {
+type Verb = (
+  fleet: Fleet,
+  flags: Flags,
+  io: CommandIo,
+  options: FleetCommandOptions,
+) => Promise<number>;
+
+/** How many operands each takes, at least and at most. */
+const VERBS: Readonly<Record<string, readonly [number, number, Verb]>> = {
+  list: [0, 0, list],
+  watch: [1, 1, watch],
+  status: [1, 1, status],
+  ask: [2, Infinity, ask],
+  answer: [3, 3, answer],
+  interrupt: [1, 1, async (fleet, flags, io) => {
     await remoteOf(fleet, flags).interrupt();
     return done(flags, io, { interrupted: true }, "interrupted");
   }],
-  stop: [1, async (fleet, flags, io) => {
+  stop: [1, 1, async (fleet, flags, io) => {
     await remoteOf(fleet, flags).shutdown();
     return done(flags, io, { stopped: true }, "stopped");
   }],
-  queue: [1, queue],
-  host: [0, host],
-  ui: [0, ui],
-  sweep: [0, async (fleet, flags, io) => {
+  queue: [1, Infinity, queue],
+  host: [
+    0,
+    0,
+    (fleet, flags, io, options) => host(fleet, flags, io, options.host),
+  ],
+  ui: [0, 0, ui],
+  sweep: [0, 0, async (fleet, flags, io) => {
     const swept = await sweepFleet(fleet);
     const text =
       `${swept.requeued.length} queued again, ${swept.orphaned.length} orphaned`;
@@ -117,6 +150,7 @@ const VERBS: Readonly<Record<string, readonly [number, Verb]>> = {
  *
  * @param args The arguments, without the program's name
  * @param io Where to read and write
+ * @param options What the program around it gives
  * @returns The exit code: 0, 1 for a failure, 2 for a command line that cannot be understood
  *
  * @example The permissions of somebody who only watches
@@ -134,6 +168,7 @@ const VERBS: Readonly<Record<string, readonly [number, Verb]>> = {
 export async function fleetCommand(
   args: readonly string[],
   io: CommandIo,
+  options: FleetCommandOptions = {},
 ): Promise<number> {
   try {
     const [word, ...rest] = args;
@@ -146,18 +181,19 @@ export async function fleetCommand(
       return word === undefined ? 2 : 0;
     }
     if (word === "perms") return perms(flags, io);
-    if (word === "doctor") return await doctor(flags, io);
+    if (word === "doctor") return await doctor(flags, io, options);
     const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined;
     if (verb === undefined) throw unknown(word);
-    const [operands, run] = verb;
-    if (flags.operands.length !== operands) {
+    const [min, max, run] = verb;
+    const { length } = flags.operands;
+    if (length < min || length > max) {
       throw new UsageError(
-        `Cannot read the command line: fleet ${word} takes ${operands} operands, got ${flags.operands.length}`,
+        `Cannot read the command line: fleet ${word} takes ${min} operands, got ${length}`,
         "bulkhead fleet --help",
       );
     }
-    await using fleet = await connectFleet(connection(flags));
-    return await run(fleet, flags, io);
+    await using fleet = await connectFleet(await connection(flags, options));
+    return await run(fleet, flags, io, options);
   } catch (error) {
     return printFailure(
       io,
@@ -177,39 +213,35 @@ function unknown(word: string): UsageError {
   );
 }
 
-/** How to connect, from flags and environment. */
-function connection(flags: Flags): Parameters<typeof connectFleet>[0] {
-  const servers = flags.text("servers") ?? Deno.env.get("BULKHEAD_FLEET");
-  if (!servers) {
+/** How to connect, from flags, environment and configuration. */
+async function connection(
+  flags: Flags,
+  options: FleetCommandOptions,
+): Promise<FleetConnectOptions> {
+  const replicas = flags.integer("replicas", 1);
+  const home = bulkheadHome(flags.text("home"));
+  const found = options.settings ?? await fleetSettings(
+    home,
+    (name) =>
+      name === "fleet"
+        ? flags.text("servers") || Deno.env.get("BULKHEAD_FLEET")
+        : flags.text(name.replace("fleet-", "")),
+  );
+  if (found === undefined) {
     throw new UsageError(
       "Cannot find the fleet: no server is named",
-      "--servers nats://host:4222, or set BULKHEAD_FLEET",
+      "--servers nats://host:4222, set BULKHEAD_FLEET, or [worker] fleet in config.toml",
     );
   }
-  const tls = flags.text("tls");
-  if (tls !== undefined && tls !== "required" && tls !== "off") {
-    throw new UsageError(
-      `Cannot read --tls "${tls}": want required or off`,
-      "--tls required",
-    );
-  }
-  const credentialsFile = flags.text("credentials") ??
-    Deno.env.get("BULKHEAD_FLEET_CREDENTIALS");
-  const user = flags.text("user");
-  const password = Deno.env.get("BULKHEAD_FLEET_PASSWORD");
-  const replicas = flags.integer("replicas", 1);
-  const set = {
-    ...credentialsFile ? { credentialsFile } : {},
-    ...user === undefined ? {} : { user, password: password ?? "" },
-    ...tls === undefined ? {} : { tls },
-    ...flags.text("ca") === undefined ? {} : { caFile: flags.text("ca") },
-    ...flags.text("prefix") === undefined
-      ? {}
-      : { prefix: flags.text("prefix") },
-    ...flags.text("host") === undefined ? {} : { host: flags.text("host") },
+  const { explicit: _, ...settings } = found;
+  return {
+    ...settings,
+    ...settings.credentialsFile === undefined && settings.user === undefined &&
+        Deno.env.get("BULKHEAD_FLEET_CREDENTIALS")
+      ? { credentialsFile: Deno.env.get("BULKHEAD_FLEET_CREDENTIALS") }
+      : {},
     ...replicas === undefined ? {} : { replicas },
   };
-  return { servers, ...set } as Parameters<typeof connectFleet>[0];
 }
 
 function perms(flags: Flags, io: CommandIo): number {
@@ -238,8 +270,12 @@ function perms(flags: Flags, io: CommandIo): number {
   return 0;
 }
 
-async function doctor(flags: Flags, io: CommandIo): Promise<number> {
-  const checks = await doctorFleet(connection(flags));
+async function doctor(
+  flags: Flags,
+  io: CommandIo,
+  options: FleetCommandOptions,
+): Promise<number> {
+  const checks = await doctorFleet(await connection(flags, options));
   const ok = checks.every((check) => check.ok);
   if (flags.on("json")) printResult(io, { healthy: ok, checks });
   else {
@@ -338,9 +374,49 @@ async function watch(
 }
 
 async function ask(fleet: Fleet, flags: Flags, io: CommandIo): Promise<number> {
-  const uuid = crypto.randomUUID();
-  await remoteOf(fleet, flags).writeTurn(flags.operands[1] ?? "", { uuid });
-  return done(flags, io, { turn: uuid }, `sent ${uuid}`);
+  const remote = remoteOf(fleet, flags);
+  const uuid = flags.text("uuid") ?? crypto.randomUUID();
+  const words = flags.operands.slice(1).join(" ");
+  const text = words === "-"
+    ? await new Response(Deno.stdin.readable).text()
+    : words;
+  await remote.writeTurn(text, { uuid });
+  if (flags.off("wait")) {
+    return done(flags, io, { turn: uuid }, `queued ${uuid}`);
+  }
+  let status: TurnStatus = { phase: "written" };
+  while (status.phase !== "done") status = await remote.turn(uuid, POLL_MS);
+  if (flags.on("json")) printResult(io, { turn: uuid, ...status });
+  else {
+    if (status.text !== null) io.out(`${visible(status.text, true)}\n`);
+    for (const denied of status.denied) {
+      io.err(`denied: ${denied.tool}: ${visible(denied.reason ?? "")}\n`);
+    }
+    if (status.outcome !== "completed") {
+      io.err(`${status.outcome}: ${visible(status.errors.join("; "))}\n`);
+    }
+  }
+  return status.outcome === "completed" ? 0 : 1;
+}
+
+async function status(
+  fleet: Fleet,
+  flags: Flags,
+  io: CommandIo,
+): Promise<number> {
+  const remote = remoteOf(fleet, flags);
+  const record = await remote.record();
+  if (record === undefined) {
+    throw new FleetError(
+      "no_worker",
+      `Cannot find "${remote.id}": there is no such session in the fleet`,
+      "look at `bulkhead fleet list`",
+    );
+  }
+  const lines = Object.entries(record).map(([name, value]) =>
+    `${name.padEnd(13)} ${visible(String(value ?? "-"))}`
+  );
+  return done(flags, io, record, lines.join("\n"));
 }
 
 async function answer(
@@ -369,63 +445,27 @@ async function queue(
   flags: Flags,
   io: CommandIo,
 ): Promise<number> {
-  const workspace = flags.text("workspace") ?? Deno.cwd();
-  const sessionId = flags.text("session-id") ?? crypto.randomUUID();
-  const memoryBytes = flags.integer("memory", 0);
-  await queueSession(fleet, {
-    sessionId,
-    agent: flags.text("agent") ?? "claude",
-    workspace: workspace.startsWith("git+") ? { git: workspace } : {
-      path: workspace.startsWith("/")
-        ? workspace
-        : `${Deno.cwd()}/${workspace}`,
-    },
-    prompt: flags.operands[0] ?? "",
-    ...memoryBytes === undefined ? {} : { memoryBytes },
-  });
-  return done(flags, io, { session_id: sessionId }, `queued ${sessionId}`);
-}
-
-async function host(
-  fleet: Fleet,
-  flags: Flags,
-  io: CommandIo,
-): Promise<number> {
-  const home = bulkheadHome(flags.text("home"));
-  const memoryBytes = flags.integer("memory", 0);
-  const allow = flags.list("allow");
-  const options: HostOptions = {
-    slots: flags.integer("slots", 1) ?? 1,
-    ...memoryBytes === undefined ? {} : { memoryBytes },
-    workspaces: `${home}/fleet`,
-    log: (line) => io.err(line + "\n"),
-    async start({ job, cwd, shortId, resume, seat }) {
-      return await runWorker({
-        shortId,
-        name: shortId,
-        home: `${home}/workers`,
-        cwd,
-        driver: await driverFor(job.agent),
-        asks: "wait",
-        ...resume ? { resume: job.sessionId } : { sessionId: job.sessionId },
-        claim: { sessionUuid: job.sessionId, holder: `stream:${shortId}` },
-        deciders: [
-          seat.decider,
-          await createPosture({ cwd, rules: { allow }, project: "untrusted" }),
-        ],
-        log: (line) => io.err(`${shortId}: ${line}\n`),
-      });
-    },
-  };
-  const offered = await offerHost(fleet, options);
-  io.err(`offering ${options.slots} slots as "${fleet.host}"\n`);
-  const stopped = Promise.withResolvers<void>();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    Deno.addSignalListener(signal, () => stopped.resolve());
+  const agent = flags.text("agent") ?? "claude";
+  if (!HOST_AGENTS.includes(agent)) {
+    throw new UsageError(
+      `Cannot queue a session of "${agent}": hosts start ${
+        HOST_AGENTS.join(", ")
+      }`,
+      "--agent claude",
+    );
   }
-  await stopped.promise;
-  await offered.close();
-  return 0;
+  return await queueCommand(
+    fleet,
+    {
+      agent,
+      workspace: flags.text("workspace") ?? ".",
+      sessionId: flags.text("session-id"),
+      prompt: flags.operands.join(" "),
+      memoryBytes: bytesOf(flags),
+    },
+    flags.on("json"),
+    io,
+  );
 }
 
 async function ui(fleet: Fleet, flags: Flags, io: CommandIo): Promise<number> {
@@ -443,19 +483,6 @@ async function ui(fleet: Fleet, flags: Flags, io: CommandIo): Promise<number> {
   }
   await stopped.promise;
   return 0;
-}
-
-async function driverFor(agent: string): Promise<AgentDriver> {
-  switch (agent) {
-    case "claude":
-      return (await import("../agents/claude.ts")).claudeDriver();
-    case "scripted":
-      return (await import("../agents/scripted.ts")).scriptedDriver();
-    default:
-      throw new RangeError(
-        `Cannot start the agent "${agent}": a fleet host runs claude and scripted`,
-      );
-  }
 }
 
 if (import.meta.main) Deno.exit(await fleetCommand(Deno.args, processIo()));

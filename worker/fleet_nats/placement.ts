@@ -22,6 +22,7 @@ import {
   readJob,
 } from "./jobs.ts";
 import { claimSession, type FleetSeat, type SeatOptions } from "./member.ts";
+import { placedShortId } from "./queue.ts";
 import { viewFleet } from "./remote.ts";
 
 /** What a host starts. */
@@ -225,7 +226,7 @@ export class FleetHost implements AsyncDisposable {
   }
 
   async #run(job: JobRecord, cwd: string): Promise<void> {
-    const shortId = job.sessionId.replaceAll("-", "").slice(0, 12);
+    const shortId = placedShortId(job.sessionId);
     const seat = await claimSession(this.#fleet, {
       ...this.#options,
       shortId,

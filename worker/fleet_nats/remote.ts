@@ -6,6 +6,7 @@
  */
 import type { KV } from "@nats-io/kv";
 import type { AskAnswer } from "../agents/driver.ts";
+import { type TurnStatus, turnStatusOf } from "../client.ts";
 import { RpcError, type RpcErrorCode } from "../rpc.ts";
 import type { Fleet } from "./connection.ts";
 import { FleetError } from "./error.ts";
@@ -181,6 +182,13 @@ export class RemoteWorker {
     options: { uuid?: string } = {},
   ): Promise<void> {
     await this.call("stream.write_turn", { text, ...options });
+  }
+
+  /** How a turn stands, or ends within `waitMs`. */
+  async turn(turn: string, waitMs = 0): Promise<TurnStatus> {
+    return turnStatusOf(
+      await this.call("stream.turn", { turn, wait_ms: waitMs }),
+    );
   }
 
   /** Answers a question; false when it was settled before. */
