@@ -33,7 +33,8 @@ export interface HostContext {
  *
  * @example Integers stay intact
  * ```ts
- * import { encodeArguments, JsonText } from "@bulkhead/abi";
+ * import { JsonText } from "@bulkhead/abi";
+ * import { encodeArguments } from "./codec.ts";
  * import { assertEquals } from "@std/assert";
  *
  * const text = encodeArguments(new JsonText('{"id":12345678901234567890,"__rpi":1}'), { cwd: "/w" });
@@ -110,7 +111,7 @@ export interface NativeToolResult {
  *
  * @example Text that is not JSON is shown, not lost
  * ```ts
- * import { decodeToolResult } from "@bulkhead/abi";
+ * import { decodeToolResult } from "./codec.ts";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(decodeToolResult("plain").content, [{ type: "text", text: "plain" }]);

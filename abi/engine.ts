@@ -36,11 +36,8 @@ import {
   structBytes,
 } from "./memory.ts";
 import { type CallOutcome, driveCall, type Step } from "./poll_driver.ts";
-import {
-  type FunctionPointer,
-  Registrar,
-  type ToolFunctions,
-} from "./registrar.ts";
+import type { FunctionPointer, ToolFunctions } from "./function_table.ts";
+import { Registrar } from "./registrar.ts";
 import type { Registration } from "./registration.ts";
 
 const EXECUTE = {

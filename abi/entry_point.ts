@@ -21,7 +21,8 @@ import {
   nativeFunction,
   readBytes,
 } from "./memory.ts";
-import type { FunctionPointer, Registrar } from "./registrar.ts";
+import type { FunctionPointer } from "./function_table.ts";
+import type { Registrar } from "./registrar.ts";
 
 const REGISTER = {
   parameters: ["u64", "u32"],

@@ -46,7 +46,7 @@ export const VETO_EXIT_CODE = 3;
  *
  * @example The veto of a start ends the program
  * ```ts
- * import { eventRule } from "@bulkhead/abi";
+ * import { eventRule } from "./events.ts";
  * import { assertEquals } from "@std/assert";
  *
  * assertEquals(eventRule("BeforeTuiStart"), { mode: "lifecycle", budgetMs: 5_000, veto: "exit" });

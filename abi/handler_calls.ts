@@ -35,7 +35,8 @@ import {
   stringStruct,
 } from "./memory.ts";
 import type { PluginStrings } from "./plugin_strings.ts";
-import type { HandlerFunction, Registrar } from "./registrar.ts";
+import type { HandlerFunction } from "./function_table.ts";
+import type { Registrar } from "./registrar.ts";
 
 const REQUEST = {
   parameters: [STRING, "buffer", "u64"],

@@ -5,10 +5,13 @@
  */
 
 import type { AddedTool, Tool, ToolRegistry } from "@bulkhead/plugins";
-import { encodeEvent, type NativeEvent } from "./codec.ts";
-import type { DispatchMode } from "./engine_types.ts";
+import type { NativeEvent } from "./codec.ts";
 import { AbiError } from "./errors.ts";
-import { eventOrder, EventQueue, eventRule, VETO_EXIT_CODE } from "./events.ts";
+import {
+  type DispatchOptions,
+  EventFanout,
+  type EventResult,
+} from "./event_fanout.ts";
 import { isObject, parseJson, stringifyJson } from "./json.ts";
 import { loadNativePlugin, type NativePlugin } from "./plugin.ts";
 import type { NativePluginOptions } from "./plugin_options.ts";
@@ -21,29 +24,7 @@ export interface NativeHostOptions
   onDiagnostic?: (line: string) => void;
 }
 
-/** What the plugins made of an event. */
-export interface EventResult {
-  /** The plugin that vetoed it and what that means. */
-  veto?: {
-    plugin: string;
-    effect: "exit" | "advisory" | "ignored" | "stop";
-    exitCode?: number;
-  };
-  /** The plugin that claimed it: the host leaves its own handling out. */
-  claimedBy?: string;
-  /** Handlers that failed, ran late or were skipped, one line each. */
-  problems: string[];
-}
-
-/** Options of {@linkcode NativeHost.dispatch}. */
-export interface DispatchOptions {
-  /**
-   * Which answers of handlers count.
-   *
-   * @default the event's own rule
-   */
-  mode?: DispatchMode;
-}
+export type { DispatchOptions, EventResult } from "./event_fanout.ts";
 
 /** Where skills, prompts and themes are. */
 export interface DiscoveredResources {
@@ -85,10 +66,7 @@ export interface AgentStart {
 export class NativeHost implements AsyncDisposable {
   readonly #options: NativeHostOptions;
   readonly #plugins: NativePlugin[] = [];
-  readonly #queue = new EventQueue<NativeEvent>();
-  readonly #busy = new Set<NativePlugin>();
-  #draining: Promise<void> | undefined;
-  #closed = false;
+  readonly #events = new EventFanout(this.#plugins, (line) => this.#say(line));
 
   /**
    * Creates an empty host.
@@ -106,7 +84,7 @@ export class NativeHost implements AsyncDisposable {
 
   /** Events that were dropped because the plugins were too slow. */
   get droppedEvents(): number {
-    return this.#queue.dropped;
+    return this.#events.dropped;
   }
 
   /**
@@ -218,82 +196,11 @@ export class NativeHost implements AsyncDisposable {
    * @param options Another mode than the event's own.
    * @returns A veto, a claim, and what went wrong.
    */
-  async dispatch(
+  dispatch(
     event: NativeEvent,
     options: DispatchOptions = {},
   ): Promise<EventResult> {
-    const { tag, strings, isError } = encodeEvent(event);
-    const rule = eventRule(event.type, options.mode);
-    const result: EventResult = { problems: [] };
-    const { run, skipped } = eventOrder(
-      this.#plugins,
-      event.type,
-      Deno.build.os,
-    );
-    for (const plugin of skipped) {
-      result.problems.push(
-        `Plugin "${plugin.name}": ${event.type} is skipped on ${Deno.build.os}, it declares ${
-          plugin.registration.platforms.join(", ")
-        }`,
-      );
-    }
-    for (const plugin of run) {
-      if (!plugin.running) {
-        // The others do not wait until it is back.
-        result.problems.push(
-          `Plugin "${plugin.name}": ${event.type} is skipped, it is not running`,
-        );
-        continue;
-      }
-      if (this.#busy.has(plugin)) {
-        result.problems.push(
-          `Plugin "${plugin.name}": ${event.type} is skipped, an earlier handler still runs`,
-        );
-        continue;
-      }
-      try {
-        // A veto that is ignored must not end the fan-out either.
-        const mode = rule.veto === "ignored" && rule.mode === "lifecycle"
-          ? "observe"
-          : rule.mode;
-        const outcome = await plugin.dispatch({
-          tag,
-          strings,
-          isError,
-          mode,
-          budgetMs: rule.budgetMs,
-        });
-        for (const [index, rc] of outcome.failed) {
-          result.problems.push(
-            `Plugin "${plugin.name}": ${event.type} handler ${index} returned ${rc}`,
-          );
-        }
-        for (const index of outcome.late) {
-          result.problems.push(
-            `Plugin "${plugin.name}": ${event.type} handler ${index} took longer than ${rule.budgetMs} ms and was left behind`,
-          );
-        }
-        if (outcome.late.length > 0 && rule.mode === "observe") {
-          this.#rest(plugin);
-        }
-        if (outcome.verdict === "claimed") {
-          result.claimedBy = plugin.name;
-          break;
-        }
-        if (outcome.verdict === "abort") {
-          const exit = rule.veto === "exit" ? { exitCode: VETO_EXIT_CODE } : {};
-          result.veto = { plugin: plugin.name, effect: rule.veto, ...exit };
-          break;
-        }
-      } catch (error) {
-        if (!(error instanceof AbiError)) throw error;
-        result.problems.push(
-          `Plugin "${plugin.name}": ${event.type} failed: ${error.message}`,
-        );
-      }
-    }
-    for (const line of result.problems) this.#say(line);
-    return result;
+    return this.#events.dispatch(event, options);
   }
 
   /**
@@ -303,14 +210,12 @@ export class NativeHost implements AsyncDisposable {
    * @param event The event.
    */
   emit(event: NativeEvent): void {
-    if (this.#closed) return;
-    this.#queue.push(event);
-    this.#draining ??= this.#drain();
+    this.#events.emit(event);
   }
 
   /** Waits until every emitted event was handled. */
   async settled(): Promise<void> {
-    await this.#draining;
+    await this.#events.settled();
   }
 
   /**
@@ -397,42 +302,14 @@ export class NativeHost implements AsyncDisposable {
 
   /** Ends every plugin. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#events.close();
     await Promise.all(this.#plugins.map((plugin) => plugin.close()));
-    await this.#draining;
+    await this.#events.settled();
   }
 
   /** Same as {@linkcode close}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
-  }
-
-  async #drain(): Promise<void> {
-    for (
-      let event = this.#queue.shift();
-      event !== undefined;
-      event = this.#queue.shift()
-    ) {
-      if (this.#closed) break;
-      await this.dispatch(event, { mode: "observe" });
-    }
-    this.#draining = undefined;
-  }
-
-  /** Leaves a plugin out whose handler does not return, until it answers again. */
-  #rest(plugin: NativePlugin): void {
-    this.#busy.add(plugin);
-    const check = async (): Promise<void> => {
-      try {
-        while (!this.#closed && (await plugin.stats()).lateHandlers > 0) {
-          await new Promise((resolve) => setTimeout(resolve, 250));
-        }
-      } catch {
-        // It was stopped; the one started in its place is rested.
-      }
-      this.#busy.delete(plugin);
-    };
-    check();
   }
 
   async #ask(

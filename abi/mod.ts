@@ -13,29 +13,49 @@
  * @module
  */
 
-export * from "./actions.ts";
-export * from "./codec.ts";
-export * from "./codes.ts";
+export {
+  type ActionArguments,
+  type ActionContext,
+  type ActionHandler,
+  headlessActions,
+  type HeadlessOptions,
+  type HostActions,
+} from "./actions.ts";
+export type { HostStringCounts } from "./action_worker.ts";
+export {
+  type HostContext,
+  JsonText,
+  type NativeEvent,
+  type NativeToolResult,
+} from "./codec.ts";
+export {
+  ACTION_NAMES,
+  type ActionName,
+  EVENT_NAMES,
+  type EventName,
+} from "./codes.ts";
 export * from "./conformance.ts";
-export type {
-  DispatchMode,
-  DispatchOutcome,
-  EngineLimits,
-  EngineStats,
-  InvokeKind,
-  InvokeOutcome,
+export {
+  DEFAULT_LIMITS,
+  type DispatchMode,
+  type DispatchOutcome,
+  type EngineLimits,
+  type EngineStats,
+  type InvokeKind,
+  type InvokeOutcome,
 } from "./engine_types.ts";
-export type { ActionAnswer, HostStringCounts } from "./action_worker.ts";
-export { DEFAULT_LIMITS } from "./engine_types.ts";
 export * from "./errors.ts";
-export * from "./events.ts";
-export * from "./header.ts";
+export { generateHeader } from "./header.ts";
 export * from "./host.ts";
-export * from "./layout.ts";
 export * from "./plugin.ts";
 export * from "./plugin_options.ts";
 export type { PortEvent } from "./port.ts";
-export * from "./preflight.ts";
+export {
+  inspectLibrary,
+  type InspectOptions,
+  type LibraryReport,
+  type LibraryTarget,
+} from "./preflight.ts";
 export type {
   Collision,
   RegisteredName,
@@ -46,6 +66,13 @@ export type {
   Registration,
   RendererKind,
 } from "./registration.ts";
-export * from "./sample.ts";
-export * from "./scaffold.ts";
-export * from "./tools.ts";
+export {
+  type PluginLanguage,
+  scaffoldPlugin,
+  writeScaffold,
+} from "./scaffold.ts";
+export {
+  nativeTools,
+  type NativeToolsOptions,
+  providerSafeName,
+} from "./tools.ts";

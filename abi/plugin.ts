@@ -5,7 +5,9 @@
  */
 
 import type { IsolationBackend } from "@bulkhead/sandbox";
+import { callResult, handlerAnswer } from "./answers.ts";
 import { answerAction, headlessActions, type HostActions } from "./actions.ts";
+import { callSignal } from "./call_signal.ts";
 import {
   decodeToolResult,
   encodeArguments,
@@ -20,13 +22,13 @@ import {
   type InvokeOutcome,
 } from "./engine_types.ts";
 import { AbiError } from "./errors.ts";
-import { isObject, parseJson, stringifyJson } from "./json.ts";
+import { isObject, stringifyJson } from "./json.ts";
 import type {
   CallToolOptions,
   InvokeOptions,
   NativePluginOptions,
 } from "./plugin_options.ts";
-import type { CallOutcome } from "./poll_driver.ts";
+import { findId, findNamed, findRenderer } from "./names.ts";
 import type { PortEvent } from "./port.ts";
 import { inspectLibrary, type LibraryReport } from "./preflight.ts";
 import type { Registration, RendererKind } from "./registration.ts";
@@ -156,54 +158,33 @@ export class NativePlugin implements AsyncDisposable {
     args?: unknown,
     options: CallToolOptions = {},
   ): Promise<NativeToolResult> {
-    const { timeoutMs, onUpdate } = options;
-    const context: HostContext = this.#options.context === undefined
-      ? { cwd: this.#options.cwd ?? this.#cwd }
-      : { ...this.#options.context };
-    const { session } = this.#supervisor;
-    if (session !== undefined) context.sessionId = session;
-    if (options.cwd !== undefined) context.cwd = options.cwd;
-    const text = encodeArguments(args, context);
-    const deadline = timeoutMs === undefined
-      ? undefined
-      : new AbortController();
-    const timer = deadline === undefined
-      ? undefined
-      : setTimeout(() => deadline.abort(), timeoutMs);
-    const signals = [options.signal, deadline?.signal].filter((signal) =>
-      signal !== undefined
-    );
-    const signal = signals.length < 2 ? signals[0] : AbortSignal.any(signals);
-    try {
-      const port = await this.#supervisor.readyUntil(signal);
-      if (port === undefined) {
-        const outcome = {
-          kind: "cancelled",
-          text: "it was being started again",
-          cancelled: true,
-          ignoredCancel: false,
-        } as const;
-        const late = deadline?.signal.aborted === true ? timeoutMs : undefined;
-        return this.#result(name, outcome, late);
-      }
-      const tool = this.#find("tool", port.registration.tools, name);
-      const outcome = await port.call({
-        tool,
-        callId: options.toolCallId ?? crypto.randomUUID(),
-        args: text,
-        ...signal === undefined ? {} : { signal },
-        ...onUpdate === undefined ? {} : {
-          onUpdate: (update) => safely(onUpdate, decodeToolResult(update)),
-        },
-      });
-      return this.#result(
-        name,
-        outcome,
-        deadline?.signal.aborted === true ? timeoutMs : undefined,
-      );
-    } finally {
-      clearTimeout(timer);
+    const { onUpdate } = options;
+    const text = encodeArguments(args, this.#context(options.cwd));
+    const graceMs = this.#options.limits?.cancelGraceMs ??
+      DEFAULT_LIMITS.cancelGraceMs;
+    using stop = callSignal(options.signal, options.timeoutMs);
+    const { signal } = stop;
+    const port = await this.#supervisor.readyUntil(signal);
+    if (port === undefined) {
+      const outcome = {
+        kind: "cancelled",
+        text: "it was being started again",
+        cancelled: true,
+        ignoredCancel: false,
+      } as const;
+      return callResult(this.name, name, outcome, stop.passed, graceMs);
     }
+    const tool = findNamed(this.name, "tool", port.registration.tools, name);
+    const outcome = await port.call({
+      tool,
+      callId: options.toolCallId ?? crypto.randomUUID(),
+      args: text,
+      ...signal === undefined ? {} : { signal },
+      ...onUpdate === undefined ? {} : {
+        onUpdate: (update) => safely(onUpdate, decodeToolResult(update)),
+      },
+    });
+    return callResult(this.name, name, outcome, stop.passed, graceMs);
   }
 
   /**
@@ -220,12 +201,13 @@ export class NativePlugin implements AsyncDisposable {
     options: InvokeOptions = {},
   ): Promise<unknown> {
     const command = name.replace(/^\//, "");
-    const envelope = stringifyJson({ args, command: `/${command}` });
-    const { commands } = (await this.#supervisor.ready()).registration;
-    const index = this.#find("command", commands, command);
-    return await this.#invoke("commands", index, `command "/${command}"`, [
-      envelope,
-    ], options.timeoutMs ?? COMMAND_TIMEOUT_MS);
+    return await this.#ask(
+      "commands",
+      `command "/${command}"`,
+      ({ commands }) => findNamed(this.name, "command", commands, command),
+      { args, command: `/${command}` },
+      options.timeoutMs ?? COMMAND_TIMEOUT_MS,
+    );
   }
 
   /**
@@ -241,20 +223,21 @@ export class NativePlugin implements AsyncDisposable {
     request: unknown,
     options: InvokeOptions = {},
   ): Promise<unknown> {
-    const { providers } = (await this.#supervisor.ready()).registration;
-    const index = this.#find(
-      "provider",
-      providers.map((p) => ({ name: p.id })),
-      id,
-    );
-    const input = stringifyJson(request);
-    return await this.#invoke(
+    const message = await this.#ask(
       "providers",
-      index,
       `provider "${id}"`,
-      [input],
+      ({ providers }) => findId(this.name, "provider", providers, id),
+      request,
       options.timeoutMs ?? PROVIDER_TIMEOUT_MS,
     );
+    if (!isObject(message)) {
+      throw new AbiError(
+        "handler",
+        `The provider "${id}" of plugin "${this.name}" answered no JSON object`,
+        { plugin: this.name, fix: "answer with a whole assistant message" },
+      );
+    }
+    return message;
   }
 
   /**
@@ -277,18 +260,11 @@ export class NativePlugin implements AsyncDisposable {
         `Cannot log in: "${action}" is none of begin, exchange, refresh, revoke`,
       );
     }
-    const { oauth } = (await this.#supervisor.ready()).registration;
-    const index = this.#find(
-      "oauth provider",
-      oauth.map((o) => ({ name: o.id })),
-      id,
-    );
-    const input = stringifyJson({ action, providerId: id, params });
-    return await this.#invoke(
+    return await this.#ask(
       "oauth",
-      index,
       `oauth provider "${id}"`,
-      [input],
+      ({ oauth }) => findId(this.name, "oauth provider", oauth, id),
+      { action, providerId: id, params },
       options.timeoutMs ?? COMMAND_TIMEOUT_MS,
     );
   }
@@ -308,23 +284,11 @@ export class NativePlugin implements AsyncDisposable {
     input: unknown,
     options: InvokeOptions = {},
   ): Promise<unknown> {
-    const { renderers } = (await this.#supervisor.ready()).registration;
-    const index = renderers.findIndex((r) =>
-      r.kind === kind && r.name === name
-    );
-    if (index < 0) {
-      throw this.#missing(
-        `${kind} renderer`,
-        name,
-        renderers.map((r) => r.name),
-      );
-    }
-    const what = `${kind} renderer "${name}"`;
-    return await this.#invoke(
+    return await this.#ask(
       "renderers",
-      index,
-      what,
-      [stringifyJson(input)],
+      `${kind} renderer "${name}"`,
+      ({ renderers }) => findRenderer(this.name, renderers, kind, name),
+      input,
       options.timeoutMs ?? RENDER_TIMEOUT_MS,
     );
   }
@@ -400,117 +364,32 @@ export class NativePlugin implements AsyncDisposable {
     await this.close();
   }
 
-  #find(
-    kind: string,
-    list: readonly { readonly name: string }[],
-    name: string,
-  ): number {
-    const index = list.findIndex((entry) => entry.name === name);
-    if (index < 0) {
-      throw this.#missing(kind, name, list.map((entry) => entry.name));
-    }
-    return index;
+  #context(cwd: string | undefined): HostContext {
+    const context: HostContext = this.#options.context === undefined
+      ? { cwd: this.#options.cwd ?? this.#cwd }
+      : { ...this.#options.context };
+    const { session } = this.#supervisor;
+    if (session !== undefined) context.sessionId = session;
+    if (cwd !== undefined) context.cwd = cwd;
+    return context;
   }
 
-  #missing(
-    kind: string,
-    name: string,
-    known: readonly string[],
-  ): RangeError {
-    const have = known.length === 0
-      ? "it registered none"
-      : `it registered ${known.slice(0, 20).map((n) => `"${n}"`).join(", ")}${
-        known.length > 20 ? " and others" : ""
-      }`;
-    return new RangeError(
-      `Cannot use ${kind} "${name}" of plugin "${this.name}": ${have}`,
-    );
-  }
-
-  async #invoke(
+  async #ask(
     kind: InvokeKind,
-    index: number,
     what: string,
-    inputs: readonly string[],
+    indexIn: (registration: Registration) => number,
+    input: unknown,
     timeoutMs: number,
   ): Promise<unknown> {
-    const { rc, text } = await (await this.#supervisor.ready()).invoke(
+    const port = await this.#supervisor.ready();
+    const index = indexIn(port.registration);
+    const outcome = await port.invoke(
       kind,
       index,
-      inputs,
+      [stringifyJson(input)],
       timeoutMs,
     );
-    const value = parseOr(text);
-    if (rc !== 0) {
-      const said = isObject(value) && typeof value.error === "string"
-        ? value.error
-        : text.slice(0, 500);
-      throw new AbiError(
-        "handler",
-        `The ${what} of plugin "${this.name}" failed with code ${rc}${
-          said === "" ? "" : `: ${said}`
-        }`,
-        {
-          plugin: this.name,
-          exitCode: rc,
-        },
-      );
-    }
-    return value;
-  }
-
-  #result(
-    tool: string,
-    outcome: CallOutcome,
-    timedOutMs: number | undefined,
-  ): NativeToolResult {
-    const { kind, text, cancelled, ignoredCancel } = outcome;
-    const fail = (
-      code: "tool" | "timeout" | "aborted" | "protocol",
-      message: string,
-      fix?: string,
-    ) =>
-      new AbiError(code, message, {
-        plugin: this.name,
-        ...fix === undefined ? {} : { fix },
-      });
-    if (kind === "done") return decodeToolResult(text);
-    if (cancelled || kind === "cancelled") {
-      const grace = this.#options.limits?.cancelGraceMs ??
-        DEFAULT_LIMITS.cancelGraceMs;
-      const why = timedOutMs === undefined
-        ? "was cancelled by the host"
-        : `timed out after ${timedOutMs} ms`;
-      const how = ignoredCancel
-        ? ` and ignored cancel for ${grace} ms`
-        : text === ""
-        ? ""
-        : `: ${text}`;
-      throw fail(
-        timedOutMs === undefined ? "aborted" : "timeout",
-        `Tool "${tool}" of plugin "${this.name}" ${why}${how}`,
-        ignoredCancel
-          ? "ask its author to notice the cancel flag in poll"
-          : undefined,
-      );
-    }
-    if (kind === "error") {
-      throw fail(
-        "tool",
-        text === "" ? `Tool "${tool}" failed without a message` : text,
-      );
-    }
-    if (kind === "null_handle") {
-      throw fail(
-        "tool",
-        `Tool "${tool}" of plugin "${this.name}" could not start: execute returned a null handle`,
-      );
-    }
-    throw fail(
-      "protocol",
-      `Tool "${tool}" of plugin "${this.name}" broke the ABI: ${text}`,
-      'run "bulkhead abi verify" on it',
-    );
+    return handlerAnswer(this.name, what, outcome);
   }
 }
 
@@ -520,14 +399,5 @@ function currentDirectory(): string {
   } catch {
     // Removed, or not ours to know.
     return "/";
-  }
-}
-
-function parseOr(text: string): unknown {
-  if (text === "") return null;
-  try {
-    return parseJson(text);
-  } catch {
-    return text;
   }
 }

@@ -16,7 +16,7 @@ import {
   STRING,
   type StringPlace,
 } from "./memory.ts";
-import type { FunctionPointer } from "./registrar.ts";
+import type { FunctionPointer } from "./function_table.ts";
 
 const FREE = {
   parameters: [STRING],

@@ -15,6 +15,12 @@ import {
   stringPlace,
   structBytes,
 } from "./memory.ts";
+import {
+  emptyFunctionTable,
+  type FunctionPointer,
+  type FunctionTable,
+  type HandlerFunction,
+} from "./function_table.ts";
 import { isObject, parseJson } from "./json.ts";
 import {
   applyDeclaration,
@@ -22,53 +28,6 @@ import {
   type Registration,
   type RendererKind,
 } from "./registration.ts";
-
-/** The address of a plugin's function; 0 is NULL. */
-export type FunctionPointer = bigint;
-
-/** The functions of a tool. */
-export interface ToolFunctions {
-  /** Starts a call. */
-  readonly execute: FunctionPointer;
-  /** One step. */
-  readonly poll: FunctionPointer;
-  /** Sets the cancel flag. */
-  readonly cancel: FunctionPointer;
-  /** Frees the handle. */
-  readonly destroy: FunctionPointer;
-  /** Frees the plugin's strings. */
-  readonly free: FunctionPointer;
-}
-
-/** A handler and what it needs. */
-export interface HandlerFunction {
-  /** The function. */
-  readonly call: FunctionPointer;
-  /** Frees what it returns. */
-  readonly free: FunctionPointer;
-  /** The plugin's own pointer. */
-  readonly userData: bigint;
-}
-
-/** The functions behind a {@linkcode Registration}, index by index. */
-export interface FunctionTable {
-  /** Of the tools. */
-  readonly tools: ToolFunctions[];
-  /** Of the commands. */
-  readonly commands: HandlerFunction[];
-  /** Of the providers. */
-  readonly providers: HandlerFunction[];
-  /** Of the renderers. */
-  readonly renderers: HandlerFunction[];
-  /** Of the event handlers. */
-  readonly events: HandlerFunction[];
-  /** Of the resources_discover handlers. */
-  readonly discover: HandlerFunction[];
-  /** Of the before_agent_start handlers. */
-  readonly beforeAgentStart: HandlerFunction[];
-  /** Of the login flows. */
-  readonly oauth: HandlerFunction[];
-}
 
 /** The most entries of one kind that are kept. */
 const MAX_ENTRIES = 20_000;
@@ -85,16 +44,7 @@ export class Registrar {
   /** What was registered so far. */
   readonly registration: Registration = emptyRegistration();
   /** The functions behind it. */
-  readonly functions: FunctionTable = {
-    tools: [],
-    commands: [],
-    providers: [],
-    renderers: [],
-    events: [],
-    discover: [],
-    beforeAgentStart: [],
-    oauth: [],
-  };
+  readonly functions: FunctionTable = emptyFunctionTable();
   /** True while the entry point runs; registrars answer -1 at any other time. */
   open = false;
   readonly #freeNow: (free: FunctionPointer, place: StringPlace) => void;

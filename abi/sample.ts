@@ -15,7 +15,7 @@ import { isObject, parseJson, stringifyJson } from "./json.ts";
  *
  * @example Required properties are filled in
  * ```ts
- * import { sampleArguments } from "@bulkhead/abi";
+ * import { sampleArguments } from "./sample.ts";
  * import { assertEquals } from "@std/assert";
  *
  * const schema = '{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]}';

@@ -1,4 +1,5 @@
-import { AbiError, inspectBytes, type LibraryTarget } from "@bulkhead/abi";
+import { AbiError, type LibraryTarget } from "@bulkhead/abi";
+import { inspectBytes } from "../abi/preflight.ts";
 import { assert, assertEquals } from "@std/assert";
 import { machO, pe } from "../abi/testing/images.ts";
 import { build, canRun } from "./_abi.ts";

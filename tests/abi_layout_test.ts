@@ -1,10 +1,5 @@
-import {
-  generateHeader,
-  PLUGIN_API,
-  PLUGIN_API_SIZE,
-  scaffoldPlugin,
-  STRUCTS,
-} from "@bulkhead/abi";
+import { generateHeader, scaffoldPlugin } from "@bulkhead/abi";
+import { PLUGIN_API, PLUGIN_API_SIZE, STRUCTS } from "../abi/layout.ts";
 import { assert, assertEquals } from "@std/assert";
 import { command } from "./_abi.ts";
 import { hasTool } from "./support/require_tool.ts";

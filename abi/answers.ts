@@ -1,0 +1,116 @@
+/**
+ * What comes back from a plugin, as its caller gets it: a result, or an error that says what to do.
+ *
+ * @module
+ */
+
+import { decodeToolResult, type NativeToolResult } from "./codec.ts";
+import type { InvokeOutcome } from "./engine_types.ts";
+import { AbiError } from "./errors.ts";
+import { isObject, parseJson } from "./json.ts";
+import type { CallOutcome } from "./poll_driver.ts";
+
+/**
+ * What a call's outcome means to its caller.
+ *
+ * @param plugin The plugin's name.
+ * @param tool The tool.
+ * @param outcome How the call ended.
+ * @param timedOutMs The deadline, when it is what ended the call.
+ * @param graceMs How long a cancelled tool may go on.
+ * @returns The result; throws an {@linkcode AbiError} for everything but success.
+ */
+export function callResult(
+  plugin: string,
+  tool: string,
+  outcome: CallOutcome,
+  timedOutMs: number | undefined,
+  graceMs: number,
+): NativeToolResult {
+  const { kind, text, cancelled, ignoredCancel } = outcome;
+  const fail = (
+    code: "tool" | "timeout" | "aborted" | "protocol",
+    message: string,
+    fix?: string,
+  ) =>
+    new AbiError(code, message, {
+      plugin,
+      ...fix === undefined ? {} : { fix },
+    });
+  if (kind === "done") return decodeToolResult(text);
+  if (cancelled || kind === "cancelled") {
+    const why = timedOutMs === undefined
+      ? "was cancelled by the host"
+      : `timed out after ${timedOutMs} ms`;
+    const how = ignoredCancel
+      ? ` and ignored cancel for ${graceMs} ms`
+      : text === ""
+      ? ""
+      : `: ${text}`;
+    throw fail(
+      timedOutMs === undefined ? "aborted" : "timeout",
+      `Tool "${tool}" of plugin "${plugin}" ${why}${how}`,
+      ignoredCancel
+        ? "ask its author to notice the cancel flag in poll"
+        : undefined,
+    );
+  }
+  if (kind === "error") {
+    throw fail(
+      "tool",
+      text === "" ? `Tool "${tool}" failed without a message` : text,
+    );
+  }
+  if (kind === "null_handle") {
+    throw fail(
+      "tool",
+      `Tool "${tool}" of plugin "${plugin}" could not start: execute returned a null handle`,
+    );
+  }
+  throw fail(
+    "protocol",
+    `Tool "${tool}" of plugin "${plugin}" broke the ABI: ${text}`,
+    'run "bulkhead abi verify" on it',
+  );
+}
+
+/**
+ * The JSON a handler answered.
+ *
+ * @param plugin The plugin's name.
+ * @param what The handler, for people.
+ * @param outcome Its code and output.
+ * @returns The value, `null` for none; text that is no JSON as it is. Throws for any code but 0.
+ */
+export function handlerAnswer(
+  plugin: string,
+  what: string,
+  { rc, text }: InvokeOutcome,
+): unknown {
+  const value = parseOr(text);
+  if (rc !== 0) {
+    const said = isObject(value) && typeof value.error === "string"
+      ? value.error
+      : text.slice(0, 500);
+    throw new AbiError(
+      "handler",
+      `The ${what} of plugin "${plugin}" failed with code ${rc}${
+        said === "" ? "" : `: ${said}`
+      }`,
+      {
+        plugin,
+        exitCode: rc,
+      },
+    );
+  }
+  return value;
+}
+
+function parseOr(text: string): unknown {
+  if (text === "") return null;
+  try {
+    return parseJson(text);
+  } catch {
+    return text;
+  }
+}
