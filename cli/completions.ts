@@ -13,7 +13,8 @@ export const SUBCOMMANDS: Readonly<Record<string, string>> = {
     "list check trust untrust call fire install update remove serve new doctor",
   guard: "install status verify explain decide log scan teardown",
   worker: "list start ask watch answer interrupt status stop reap ui",
-  fleet: "list watch ask answer interrupt stop queue host sweep perms doctor",
+  fleet:
+    "list watch status ask answer interrupt stop queue host ui sweep perms doctor",
   abi: "inspect tools call command emit verify header new",
   sandbox: "run probe",
   completions: "bash zsh fish",
