@@ -341,6 +341,23 @@ export const BUILD_COMMANDS: Readonly<Record<string, VerbSpec>> = {
   "cargo-generate": { writes: "--destination" },
   cookiecutter: { writes: "-o --output-dir" },
   degit: { operands: "second" },
+  ...each("sv nest nuxi expo vue gatsby hexo astro remix", {
+    subs: each("create new init", {
+      operands: "first",
+      takes: "-t -p --template --package-manager",
+    }),
+  }),
+  ...each("bzr fossil", {
+    subs: each("clone branch checkout export", { operands: "second" }),
+  }),
+  jj: { subs: { git: { subs: { clone: { operands: "second" } } } } },
+  gio: {
+    subs: {
+      ...each("trash remove mkdir set save", { operands: "all" }),
+      copy: { operands: "last" },
+      move: { operands: "all" },
+    },
+  },
   ng: { takes: "--style", writes: "--directory --output-path" },
   // Version control beside git, cloud tools that copy to local files
   hg: {

@@ -46,6 +46,7 @@ const READERS: Readonly<Record<string, CallReader>> = {
   ...CONTAINERS,
   ...SHELL_STRINGS,
   git: readGit,
+  hub: readGit,
 };
 
 /** Names that a project's own script may bear; only from a `bin` directory are they the tool. */

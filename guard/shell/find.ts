@@ -136,8 +136,14 @@ const xargs: CallReader = (call) => {
   const command = read.operands;
   if (command.length === 0) return input;
   const lines = linesOf(input);
-  if (lines !== undefined && lines.length === 0) return UNKNOWN_STREAM;
-  const words = lines === undefined
+  // Nothing is handed to it: the command still runs once, without more operands.
+  const nothing = lines !== undefined && lines.length === 0;
+  if (nothing && replaces === undefined) {
+    return call.context.nested(() =>
+      call.context.run.argv(command, call.state.fork(), {})
+    );
+  }
+  const words = lines === undefined || nothing
     ? undefined
     : replaces !== undefined
     ? lines

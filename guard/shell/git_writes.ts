@@ -156,8 +156,11 @@ export function ownWrites(call: Call, options: Options): void {
     case "clean":
     case "checkout":
     case "restore":
+    case "stash":
       for (const path of operands) {
-        if (/^(?:\/|\.\.\/)/.test(path)) writes(call, path, "entry", MUTATION);
+        if (/^(?:\/|\.\.(?:\/|$))/.test(path)) {
+          writes(call, path, "content", MUTATION);
+        }
       }
       return;
     case "apply":

@@ -14,6 +14,12 @@ import {
   writtenValues,
 } from "./options.ts";
 
+/** `npx create-next-app ../app` and its like. */
+const SCAFFOLD: VerbSpec = {
+  operands: "first",
+  takes: "-t -e --template --example",
+};
+
 /** Programs whose redirected-like output keeps the redirection's label. */
 const REDIRECT_LABEL = new Set(["tee", "sponge"]);
 
@@ -34,6 +40,10 @@ export function applyTable(call: Call): boolean {
         });
       }
     }
+    return true;
+  }
+  if (/^create-[a-z]/.test(call.name)) {
+    applySpec(call, call.args, SCAFFOLD);
     return true;
   }
   if (!Object.hasOwn(COMMANDS, call.name)) return false;
