@@ -282,6 +282,10 @@ export class Registrar {
       return 1;
     }
     if (this.#taken("tool", name)) return 0;
+    if (cancel === 0n) this.note(`tool "${name}" has no cancel: it is NULL`);
+    if (destroy === 0n) {
+      this.note(`tool "${name}" has no destroy: its handles are never freed`);
+    }
     if (this.registration.tools.length >= MAX_ENTRIES) {
       return this.#full("tool");
     }
