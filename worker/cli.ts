@@ -19,6 +19,8 @@ import {
   processIo,
   UsageError,
 } from "@bulkhead/sandbox/command";
+import { fillFleetFlag, FLEET_FLAGS } from "./fleet_settings.ts";
+import { overFleet } from "./cli/over_fleet.ts";
 import { list, reap } from "./cli/fleet.ts";
 import { serve, SERVE_HELP } from "./cli/serve.ts";
 import { COMMON_FLAGS, type WorkerVerb } from "./cli/shared.ts";
@@ -44,6 +46,8 @@ const COMMON_HELP = `
 Flags of every command:
   --home DIR      Bulkhead's own directory (default $BULKHEAD_HOME, else ~/.bulkhead)
   --json          print one object; watch prints one a line
+  --fleet URL     nats://host:port: over all machines of the fleet, sessions are HOST.ID
+                  (default: [worker] fleet in config.toml; "off" for none)
 `;
 
 /**
@@ -87,9 +91,13 @@ export async function workerCommand(
       return await serve(args, io);
     }
     if (verb === undefined) throw unknown(word);
-    const flags = parseFlags(rest, {
+    const flags = parseFlags(fillFleetFlag(rest), {
       boolean: [...COMMON_FLAGS.boolean ?? [], ...verb.flags?.boolean ?? []],
-      string: [...COMMON_FLAGS.string ?? [], ...verb.flags?.string ?? []],
+      string: [
+        ...COMMON_FLAGS.string ?? [],
+        ...FLEET_FLAGS,
+        ...verb.flags?.string ?? [],
+      ],
       collect: verb.flags?.collect ?? [],
       alias: { ...COMMON_FLAGS.alias, ...verb.flags?.alias },
     });
@@ -105,7 +113,7 @@ export async function workerCommand(
         `bulkhead ${usage}`,
       );
     }
-    return await verb.run(flags, io);
+    return await overFleet(word, flags, io) ?? await verb.run(flags, io);
   } catch (error) {
     return printFailure(io, error, json);
   }

@@ -6,6 +6,7 @@
 
 import { printResult } from "@bulkhead/sandbox/command";
 import { listWorkers, reapWorkers } from "../fleet.ts";
+import { fleetBelow } from "./over_fleet.ts";
 import { visible } from "./render.ts";
 import { homeOf, type WorkerVerb } from "./shared.ts";
 
@@ -17,7 +18,8 @@ export const list: WorkerVerb = {
   async run(flags, io): Promise<number> {
     const workers = await listWorkers(homeOf(flags));
     if (flags.on("json")) {
-      printResult(io, { workers });
+      const fleet = await fleetBelow(flags, io);
+      printResult(io, { workers, ...fleet === undefined ? {} : { fleet } });
       return 0;
     }
     if (workers.length === 0) io.err("no workers\n");
@@ -45,6 +47,7 @@ export const list: WorkerVerb = {
         io.err(`${worker.shortId}: ${worker.problem}\n`);
       }
     }
+    await fleetBelow(flags, io);
     return 0;
   },
 };
