@@ -21,8 +21,8 @@ export interface Observation {
   outcome?: string;
   tools?: ObservedTool[];
   plugins?: string[];
-  /** Plugin and event of every hook. */
-  hooks?: [string, string][];
+  /** Every hook, those that never fire included. */
+  hooks?: { plugin: string; event: string; command: string }[];
   versions?: Record<string, string>;
   /** Warnings about plugins. */
   warnings?: string[];
@@ -113,12 +113,17 @@ const CHECKS: Record<string, Check> = {
   hooks: (wanted, seen) => {
     const { hooks } = seen;
     if (Array.isArray(wanted) && wanted.some(Array.isArray)) {
-      return same(wanted, hooks);
+      return same(wanted, hooks?.map(({ plugin, event }) => [plugin, event]));
     }
     if (Array.isArray(wanted) && wanted.some(isObject)) {
+      const [keys] = wanted.filter(isObject).map(Object.keys);
       return same(
         wanted,
-        hooks?.map(([plugin, event]) => ({ plugin, event })),
+        hooks?.map((hook) =>
+          Object.fromEntries(
+            Object.entries(hook).filter(([key]) => keys?.includes(key)),
+          )
+        ),
       );
     }
     return relationCheck("hookEvents")?.(wanted, seen);

@@ -87,7 +87,11 @@ export async function loadStep(
       inputSchema: tool.inputSchema,
     })),
     plugins: outcome.plugins.map((plugin) => plugin.name),
-    hooks: outcome.hooks.map((hook) => [hook.plugin, hook.event]),
+    hooks: outcome.hooks.map(({ plugin, event, command }) => ({
+      plugin,
+      event,
+      command,
+    })),
     versions: Object.fromEntries(
       outcome.plugins.map((plugin) => [plugin.name, plugin.version]),
     ),

@@ -207,8 +207,7 @@ class Player {
         return {};
       }
       case "untrust":
-        stepKeys(step, {});
-        await new TrustStore(stage.root).clear();
+        await untrustStep(new TrustStore(stage.root), step);
         return {};
       case "corruptTrustStore": {
         const { content } = stepKeys(step, { content: ["text", "with"] });
@@ -264,11 +263,16 @@ class Player {
     step: JsonObject,
     expect: JsonObject,
   ): Promise<string | undefined> {
-    const { calls: listed, count = 1, ...one } = stepKeys(step, {
-      calls: ["steps", "of"],
-      count: ["n", "times", "repeat"],
-      ...CALL_KEYS,
-    });
+    const { calls: listed, inputs, count = 1, expectEach, ...one } = stepKeys(
+      step,
+      {
+        calls: ["steps", "of"],
+        inputs: [],
+        count: ["n", "times", "repeat"],
+        expectEach: ["each"],
+        ...CALL_KEYS,
+      },
+    );
     if (typeof count !== "number") {
       throw new TypeError("count must be a number");
     }
@@ -279,9 +283,11 @@ class Player {
     );
     const calls = Array.isArray(listed)
       ? listed
+      : Array.isArray(inputs)
+      ? inputs.map((input): Json => ({ ...call, input }))
       : Array.from({ length: count }, (): Json => call);
     const whole: JsonObject = {};
-    const each: JsonObject = {};
+    const each: JsonObject = isObject(expectEach) ? { ...expectEach } : {};
     for (const [key, value] of Object.entries(expect)) {
       (OF_ALL_CALLS.test(key) ? whole : each)[key] = value;
     }
@@ -302,6 +308,19 @@ class Player {
       return {};
     };
     return await this.#observe(whole, all) ?? problem;
+  }
+}
+
+/** Forgets the decisions about one plugin, or all. */
+async function untrustStep(store: TrustStore, step: JsonObject): Promise<void> {
+  const { name } = stepKeys(step, { name: ["plugin"] });
+  if (name === undefined) {
+    await store.clear();
+    return;
+  }
+  const { records } = await store.read();
+  for (const [path, record] of records) {
+    if (record.name === name) await store.remove(path);
   }
 }
 

@@ -21,7 +21,10 @@ const SUBJECTS: [RegExp, (seen: Observation) => Subject][] = [
   ],
   [
     /^(?:stderr|std(?:err)?Lines?)$/,
-    (seen) => seen.text === undefined ? lines(seen.lines) : text(seen.text),
+    (seen) =>
+      seen.text === undefined
+        ? lines(seen.lines?.map((line) => `warning: ${line}`))
+        : text(seen.text),
   ],
   [/^reasons?$/, (seen) => text(seen.reason ?? "")],
   [/^errors?(?:Message|Text)?$/, (seen) => text(seen.error ?? seen.text ?? "")],
@@ -45,7 +48,7 @@ const SUBJECTS: [RegExp, (seen: Observation) => Subject][] = [
   ],
   [
     /^(?:hooks?|hookEvents?|events)$/,
-    (seen) => names(seen.hooks?.map(([, event]) => event)),
+    (seen) => names(seen.hooks?.map(({ event }) => event)),
   ],
 ];
 

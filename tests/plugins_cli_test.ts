@@ -107,6 +107,8 @@ Deno.test("plugins: help, mistyped words and flags", async () => {
     [["instal", "x"], 'did you mean "install"?'],
     [["install"], "bulkhead plugins install SOURCE"],
     [["install", "a", "b"], '"b"'],
+    [["uninstall", "x"], 'did you mean "remove"?'],
+    [["untrust", "x"], "and there is none; bulkhead plugins list"],
     [["list", "--jsno"], "did you mean --json?"],
     [["call", "x", "--args", "{"], "--args is not JSON"],
     [["fire", "pre_tol"], 'did you mean "pre_tool"?'],
@@ -636,6 +638,7 @@ Deno.test({
         const shown = new TextDecoder().decode(output.stdout);
         assertEquals(output.code, code, shown);
         assertStringIncludes(shown, "./greet.sh");
+        assertStringIncludes(shown, "… reading");
         const names = (await Array.fromAsync(Deno.readDir(`${world.dir}/home`)))
           .map((entry) => entry.name);
         assertEquals(
