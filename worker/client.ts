@@ -5,130 +5,33 @@
  */
 
 import { namedPermissions } from "@bulkhead/sandbox";
-import type { AskAnswer, Gate, TurnImage } from "./agents/driver.ts";
+import type { AskAnswer, TurnImage } from "./agents/driver.ts";
 import type { OpenAsk } from "./asks.ts";
-import { type Frame, isJsonObject, type JsonObject } from "./frame.ts";
 import {
-  encodeMessage,
-  MessageReader,
-  RpcError,
-  type RpcErrorCode,
-} from "./rpc.ts";
-import type { SessionState } from "./turn_state.ts";
-import type { DeniedCall, TurnOutcome } from "./turns.ts";
+  asksOf,
+  codeOf,
+  eventOf,
+  framesOf,
+  maybeText,
+  numberOf,
+  objectOf,
+  statusOf,
+  textOf,
+  turnStatusOf,
+} from "./client_answers.ts";
+import type {
+  FramesAnswer,
+  SessionStatus,
+  TurnStatus,
+  WatchEvent,
+  WatchOptions,
+  WrittenTurn,
+} from "./client_types.ts";
+import { isJsonObject, type JsonObject } from "./frame.ts";
+import { encodeMessage, MessageReader, RpcError } from "./rpc.ts";
 
-/** A frame as a client gets it; with `raw` the agent's own line is in it. */
-export type ClientFrame = Frame & {
-  /** The agent's own line, when it was asked for. */
-  raw?: string;
-};
-
-/** The answer of {@linkcode WorkerClient.readFrames}. */
-export interface FramesAnswer {
-  /** The frames. */
-  frames: ClientFrame[];
-  /** The cursor to go on with. */
-  next: number;
-  /** True when frames before the first one were lost. */
-  gap: boolean;
-  /** Whether the agent's process lives. */
-  childAlive: boolean;
-  /** True when there is more behind `next` already. */
-  more: boolean;
-}
-
-/** The answer of {@linkcode WorkerClient.status}. */
-export interface SessionStatus {
-  /** The agent's process. */
-  childPid: number | null;
-  /** Whether it lives. */
-  childAlive: boolean;
-  /** Its exit code, once it has ended by itself. */
-  exitCode: number | null;
-  /** True when the agent has shown that it is up. */
-  childReady: boolean;
-  /** What the session does. */
-  state: SessionState;
-  /** How many questions wait for a person. */
-  openAsks: number;
-  /** How many background tasks run. */
-  openTasks: number;
-  /** How many turns are written and not finished. */
-  pendingTurns: number;
-  /** The running total of the agent's cost figures, in dollars. */
-  costUsd: number;
-  /** True when a running turn has been silent for too long. */
-  stalled: boolean;
-  /** The agent's name. */
-  agent: string;
-  /** The session's id. */
-  sessionId: string | null;
-  /** The model. */
-  model: string | null;
-  /** The permission mode. */
-  permissionMode: string | null;
-  /** The gate. */
-  gate: Gate | null;
-  /** The number the next frame will get. */
-  next: number;
-  /** How long the agent has been silent. */
-  silentMs: number;
-  /** How many clients are connected. */
-  clients: number;
-}
-
-/** The answer of {@linkcode WorkerClient.writeTurn}. */
-export interface WrittenTurn {
-  /** How many bytes were queued. */
-  written: number;
-  /** The id of the turn, when the worker told it. */
-  turn: string | undefined;
-  /** True when the id was sent before and nothing was written. */
-  repeated: boolean;
-}
-
-/** How a turn stands: its outcome once it is done. */
-export type TurnStatus =
-  | { phase: "written" | "delivered" }
-  | ({ phase: "done" } & Omit<TurnOutcome, "turns" | "selfStarted">);
-
-/** What a watcher gets. */
-export type WatchEvent =
-  | {
-    type: "frames";
-    from: number;
-    frames: ClientFrame[];
-    next: number;
-    gap: boolean;
-  }
-  | {
-    type: "state";
-    state: SessionState;
-    childAlive: boolean;
-    openAsks: number;
-    openTasks: number;
-    pendingTurns: number;
-    costUsd: number;
-    stalled: boolean;
-  }
-  | { type: "asks"; asks: OpenAsk[] }
-  | { type: "end"; reason: string };
-
-/** Options of {@linkcode WorkerClient.watch}. */
-export interface WatchOptions {
-  /**
-   * The first wanted frame.
-   *
-   * @default {0}
-   */
-  cursor?: number;
-  /** Give each frame the agent's own line. */
-  raw?: boolean;
-  /** Say that this client answers questions. */
-  answers?: boolean;
-  /** Ends the watch, also while nothing happens. */
-  signal?: AbortSignal;
-}
+export { turnStatusOf } from "./client_answers.ts";
+export type * from "./client_types.ts";
 
 interface Pending {
   resolve(result: unknown): void;
@@ -215,22 +118,7 @@ export class WorkerClient implements Disposable {
    * @returns The status
    */
   async status(): Promise<SessionStatus> {
-    const status = objectOf(await this.call("stream.status"), "stream.status");
-    return {
-      childPid: maybeNumber(status.child_pid),
-      childAlive: status.child_alive === true,
-      exitCode: maybeNumber(status.exit_code),
-      childReady: status.child_ready === true,
-      ...stateFields(status),
-      agent: textOf(status.agent),
-      sessionId: maybeText(status.session_id),
-      model: maybeText(status.model),
-      permissionMode: maybeText(status.permission_mode),
-      gate: gateOf(status.gate),
-      next: numberOf(status.next),
-      silentMs: numberOf(status.silent_ms),
-      clients: numberOf(status.clients),
-    };
+    return statusOf(await this.call("stream.status"));
   }
 
   /**
@@ -495,181 +383,4 @@ async function nextOrEnd(reader: MessageReader): Promise<Uint8Array | null> {
 function parse(body: Uint8Array): unknown {
   const value: unknown = JSON.parse(new TextDecoder().decode(body));
   return value;
-}
-
-function eventOf(value: unknown): WatchEvent | undefined {
-  if (!isJsonObject(value)) return undefined;
-  if (isJsonObject(value.error)) {
-    throw new RpcError(codeOf(value.error.code), textOf(value.error.message));
-  }
-  switch (value.event) {
-    case "frames":
-      return {
-        type: "frames",
-        from: numberOf(value.from),
-        frames: framesOf(value.frames),
-        next: numberOf(value.next),
-        gap: value.gap === true,
-      };
-    case "state":
-      return {
-        type: "state",
-        childAlive: value.child_alive === true,
-        ...stateFields(value),
-      };
-    case "asks":
-      return { type: "asks", asks: asksOf(value.asks) };
-    case "end":
-      return { type: "end", reason: textOf(value.reason) };
-    default:
-      return undefined;
-  }
-}
-
-function stateFields(
-  value: JsonObject,
-): Pick<
-  SessionStatus,
-  "state" | "openAsks" | "openTasks" | "pendingTurns" | "costUsd" | "stalled"
-> {
-  const state = value.state;
-  return {
-    state:
-      state === "running" || state === "requires_action" || state === "idle"
-        ? state
-        : "dead",
-    openAsks: numberOf(value.open_asks),
-    openTasks: numberOf(value.open_tasks),
-    pendingTurns: numberOf(value.pending_turns),
-    costUsd: numberOf(value.cost_usd),
-    stalled: value.stalled === true,
-  };
-}
-
-/** The worker's frames are taken as they are: their kind is looked at, their fields are the worker's word. */
-function framesOf(value: unknown): ClientFrame[] {
-  return Array.isArray(value) ? value.filter(isClientFrame) : [];
-}
-
-function isClientFrame(value: unknown): value is ClientFrame {
-  return isJsonObject(value) && typeof value.kind === "string";
-}
-
-/**
- * The answer of `stream.turn`, checked.
- *
- * @param value What came back
- * @returns How the turn stands
- */
-export function turnStatusOf(value: unknown): TurnStatus {
-  const answer = objectOf(value, "stream.turn");
-  if (answer.phase === "written" || answer.phase === "delivered") {
-    return { phase: answer.phase };
-  }
-  return {
-    phase: "done",
-    outcome: outcomeOf(answer.outcome),
-    text: maybeText(answer.text),
-    errors: Array.isArray(answer.errors)
-      ? answer.errors.filter((error) => typeof error === "string")
-      : [],
-    denied: Array.isArray(answer.denied)
-      ? answer.denied.filter(isJsonObject).map(deniedOf)
-      : [],
-    costUsd: maybeNumber(answer.cost_usd),
-    durationMs: maybeNumber(answer.duration_ms),
-  };
-}
-
-function asksOf(value: unknown): OpenAsk[] {
-  return Array.isArray(value) ? value.filter(isOpenAsk) : [];
-}
-
-function isOpenAsk(value: unknown): value is OpenAsk {
-  return isJsonObject(value) && typeof value.id === "string" &&
-    typeof value.tool_name === "string";
-}
-
-function deniedOf(value: JsonObject): DeniedCall {
-  return {
-    tool: textOf(value.tool),
-    ...(typeof value.toolUseId === "string"
-      ? { toolUseId: value.toolUseId }
-      : {}),
-    ...(typeof value.reason === "string" ? { reason: value.reason } : {}),
-  };
-}
-
-function outcomeOf(value: unknown): TurnOutcome["outcome"] {
-  switch (value) {
-    case "completed":
-    case "aborted":
-    case "max_turns":
-    case "lost":
-    case "duplicate":
-      return value;
-    default:
-      return "error";
-  }
-}
-
-function gateOf(value: unknown): Gate | null {
-  if (!isJsonObject(value)) return null;
-  const kind = value.kind === "callback" || value.kind === "hook" ||
-      value.kind === "plugin"
-    ? value.kind
-    : "none";
-  return {
-    kind,
-    verified: value.verified === true,
-    detail: textOf(value.detail),
-  };
-}
-
-const CODES: ReadonlySet<string> = new Set<RpcErrorCode>([
-  "malformed_frame",
-  "unknown_method",
-  "invalid_params",
-  "agent_not_found",
-  "agent_exists",
-  "invalid_status",
-  "busy",
-  "lock_timeout",
-  "spawn_failed",
-  "channel_unknown",
-  "internal",
-  "shutting_down",
-]);
-
-function codeOf(value: unknown): RpcErrorCode {
-  return isCode(value) ? value : "internal";
-}
-
-function isCode(value: unknown): value is RpcErrorCode {
-  return typeof value === "string" && CODES.has(value);
-}
-
-function objectOf(value: unknown, method: string): JsonObject {
-  if (!isJsonObject(value)) {
-    throw new TypeError(
-      `Cannot read the answer to "${method}": it is no object`,
-    );
-  }
-  return value;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
-
-function maybeText(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
-}
-
-function numberOf(value: unknown): number {
-  return typeof value === "number" ? value : 0;
-}
-
-function maybeNumber(value: unknown): number | null {
-  return typeof value === "number" ? value : null;
 }

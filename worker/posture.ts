@@ -7,21 +7,27 @@
 import type { Decider, ToolCall, Verdict } from "./agents/driver.ts";
 import { namedPermissions } from "@bulkhead/sandbox";
 import {
+  NO_RULES,
+  ProjectReader,
+  type ProjectRules,
+} from "./posture_project.ts";
+import {
+  bareNames,
+  baseNames,
+  covers,
+  matches,
+  type PermissionRules,
+  restrictedNames,
+} from "./posture_rules.ts";
+import {
   escapesDirectory,
   suspectPaths,
   targetOf,
   toolPaths,
 } from "./posture_paths.ts";
 
-/** Rules as Claude Code writes them: `Read`, `Bash(git diff:*)`, `mcp__server`. */
-export interface PermissionRules {
-  /** What is allowed. Only bare names count. */
-  readonly allow?: readonly string[];
-  /** What is denied. A rule restricts its whole tool. */
-  readonly deny?: readonly string[];
-  /** What a person must be asked. Stands above `allow`. */
-  readonly ask?: readonly string[];
-}
+export { isTrustedProject, type ProjectRules } from "./posture_project.ts";
+export type { PermissionRules } from "./posture_rules.ts";
 
 /** Options of {@linkcode createPosture}. */
 export interface PostureOptions {
@@ -223,18 +229,6 @@ export class Posture implements Decider {
   }
 }
 
-/** The project's rules with every list present. */
-export interface ProjectRules {
-  /** What is allowed. */
-  readonly allow: readonly string[];
-  /** What is denied. */
-  readonly deny: readonly string[];
-  /** What a person must be asked. */
-  readonly ask: readonly string[];
-}
-
-const NO_RULES: ProjectRules = { allow: [], deny: [], ask: [] };
-
 /**
  * Builds the posture of a session: the host's rules, and the project's where they count.
  *
@@ -286,99 +280,6 @@ export async function createPosture(options: PostureOptions): Promise<Posture> {
   }, roots);
 }
 
-/**
- * Tells whether Claude Code's own trust question was answered with yes for a directory.
- *
- * @param cwd The directory
- * @param home The home directory that holds `.claude.json`
- * @returns True when the project is trusted
- */
-export async function isTrustedProject(
-  cwd: string,
-  home: string,
-): Promise<boolean> {
-  return await namedPermissions(`Reading "${home}/.claude.json"`, async () => {
-    try {
-      const real = await Deno.realPath(cwd);
-      const config: unknown = JSON.parse(
-        await Deno.readTextFile(`${home}/.claude.json`),
-      );
-      return field(
-        field(field(config, "projects"), real),
-        "hasTrustDialogAccepted",
-      ) === true;
-    } catch (error) {
-      if (error instanceof Deno.errors.NotCapable) throw error;
-      return false;
-    }
-  });
-}
-
-/** Reads the settings files again when one of them has changed. */
-class ProjectReader {
-  readonly #files: readonly string[];
-  readonly #trusted: boolean;
-  #seen: string | undefined;
-
-  constructor(files: readonly string[], trusted: boolean) {
-    this.#files = files;
-    this.#trusted = trusted;
-  }
-
-  read(): ProjectRules | undefined {
-    const now = this.#files.map(fingerprint).join("|");
-    if (now === this.#seen) return undefined;
-    this.#seen = now;
-    const rules = {
-      allow: new Array<string>(),
-      deny: new Array<string>(),
-      ask: new Array<string>(),
-    };
-    for (const file of this.#files) {
-      const permissions = field(readJson(file), "permissions");
-      const allow = strings(field(permissions, "allow"));
-      rules.allow.push(
-        ...(this.#trusted ? allow : allow.filter((rule) => rule.includes("("))),
-      );
-      rules.deny.push(...strings(field(permissions, "deny")));
-      rules.ask.push(...strings(field(permissions, "ask")));
-    }
-    return rules;
-  }
-}
-
-function fingerprint(file: string): string {
-  try {
-    const info = Deno.statSync(file);
-    return `${info.mtime?.getTime()}:${info.size}:${info.ino}`;
-  } catch {
-    return "-";
-  }
-}
-
-function readJson(file: string): unknown {
-  try {
-    const info = Deno.statSync(file);
-    if (!info.isFile || info.size > 1_048_576) return undefined;
-    return JSON.parse(Deno.readTextFileSync(file));
-  } catch {
-    return undefined;
-  }
-}
-
-function field(value: unknown, name: string): unknown {
-  if (
-    typeof value !== "object" || value === null || !Object.hasOwn(value, name)
-  ) return undefined;
-  return Object.entries(value).find(([key]) => key === name)?.[1];
-}
-
-function strings(value: unknown): string[] {
-  return Array.isArray(value)
-    ? value.filter((item) => typeof item === "string")
-    : [];
-}
-
 function verdict(decision: Verdict["decision"], reason: string): Verdict {
   return { decision, reason };
 }
@@ -386,52 +287,6 @@ function verdict(decision: Verdict["decision"], reason: string): Verdict {
 /** Tools of servers and unknown builds: nobody knows what their arguments mean. */
 function isForeign(toolName: string): boolean {
   return !WRITERS.has(toolName) && !READERS.has(toolName);
-}
-
-function bareNames(rules: readonly string[]): Set<string> {
-  return new Set(
-    rules.map((rule) => rule.trim()).filter((rule) =>
-      rule !== "" && !rule.includes("(")
-    ),
-  );
-}
-
-function baseNames(rules: readonly string[]): Set<string> {
-  return new Set(
-    rules.map((rule) => (rule.split("(")[0] ?? "").trim().toLowerCase()).filter(
-      (name) => name !== "",
-    ),
-  );
-}
-
-function restrictedNames(sources: readonly PermissionRules[]): Set<string> {
-  return baseNames(
-    sources.flatMap((
-      rules,
-    ) => [
-      ...(rules.allow ?? []).filter((rule) => rule.includes("(")),
-      ...(rules.deny ?? []),
-    ]),
-  );
-}
-
-/** Restrictions match in any case, and a rule for a server holds for its tools. */
-function matches(names: ReadonlySet<string>, toolName: string): boolean {
-  return serverNames(toolName.toLowerCase()).some((name) => names.has(name));
-}
-
-/** Permissions match as they are spelt. */
-function covers(names: ReadonlySet<string>, toolName: string): boolean {
-  return serverNames(toolName).some((name) => names.has(name));
-}
-
-function serverNames(toolName: string): string[] {
-  if (!toolName.startsWith("mcp__")) return [toolName];
-  const server = toolName.slice(
-    0,
-    toolName.indexOf("__", 5) < 0 ? undefined : toolName.indexOf("__", 5),
-  );
-  return [toolName, server, `${server}__*`];
 }
 
 function locate(

@@ -26,7 +26,7 @@ import {
   type WorkerState,
   type WorkerStateChange,
 } from "./store/state.ts";
-import type { EndReason, WorkerOptions } from "./worker.ts";
+import type { EndReason, WorkerOptions } from "./worker_options.ts";
 
 /** A death this soon after the start, without a finished turn, counts as one in a row. */
 const EARLY_DEATH_MS = 10_000;

@@ -4,14 +4,9 @@
  * @module
  */
 
+import { AgentBusyError, type AskAnswer } from "./agents/driver.ts";
+import type { JsonObject } from "./frame.ts";
 import {
-  AgentBusyError,
-  type AskAnswer,
-  type TurnImage,
-} from "./agents/driver.ts";
-import { isJsonObject, type JsonObject } from "./frame.ts";
-import {
-  encodeMessage,
   errorBody,
   MessageReader,
   parseRequest,
@@ -21,7 +16,15 @@ import {
 } from "./rpc.ts";
 import type { Session, SessionChange } from "./session.ts";
 import type { OwnedSocket } from "./socket.ts";
-import { boundedJson, FrameWire } from "./frame_wire.ts";
+import { FrameWire } from "./frame_wire.ts";
+import {
+  asksJson,
+  cursorOf,
+  imagesOf,
+  statusOf,
+  turnJson,
+} from "./server_answers.ts";
+import { PUSH_BYTES, ServerClient } from "./server_client.ts";
 
 /** What the server needs besides the session. */
 export interface ServerPort {
@@ -34,37 +37,22 @@ export interface ServerPort {
 /** The longest wait of a long poll. */
 const MAX_WAIT_MS = 60_000;
 
-/** How many requests of one client may be under way. */
-const MAX_IN_FLIGHT = 64;
-
 /** How many clients are served at once; one more is hung up on. */
 const MAX_CLIENTS = 256;
 
-/** How much a push carries at most, in bytes of lines. */
-const PUSH_BYTES = 1_048_576;
-
-/** A follower that is so many frames behind is waited for, but no longer than this for each read of the agent. */
-const LAG_FRAMES = 1024;
+/** How long followers that are behind are waited for after each read of the agent. */
 const PACE_MS = 50;
-
-/** A follower that takes nothing for so long is slow: nobody waits for it until it has caught up. */
-const STUCK_MS = 250;
-
-/** How much of one question's arguments goes to clients. */
-const ASK_BYTES = 1_048_576;
 
 /** How long a subscriber gets to take its last frames when the worker ends. */
 const FAREWELL_MS = 1000;
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
-const IMAGE_TYPE = /^image\/(?:png|jpeg|gif|webp)$/;
-const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 /** Serves one session to any number of clients. */
 export class WorkerServer {
   readonly #port: ServerPort;
   readonly #socket: OwnedSocket;
-  readonly #clients = new Set<Client>();
+  readonly #clients = new Set<ServerClient>();
   readonly #wire: FrameWire;
   readonly #unwatch: () => void;
   #shutdown: Promise<void> | undefined;
@@ -124,7 +112,7 @@ export class WorkerServer {
   }
 
   async #serve(connection: Deno.UnixConn): Promise<void> {
-    const client = new Client(connection, this.#port.session, this.#wire);
+    const client = new ServerClient(connection, this.#port.session, this.#wire);
     this.#clients.add(client);
     const reader = new MessageReader(connection);
     try {
@@ -155,7 +143,7 @@ export class WorkerServer {
   }
 
   /** The body of the answer; errors become error bodies. */
-  #answer(client: Client, request: RpcRequest): string | Promise<string> {
+  #answer(client: ServerClient, request: RpcRequest): string | Promise<string> {
     try {
       const result = this.#handle(client, request);
       if (typeof result === "string") return successBody(request.id, result);
@@ -168,7 +156,7 @@ export class WorkerServer {
     }
   }
 
-  #handle(client: Client, request: RpcRequest): string | Promise<string> {
+  #handle(client: ServerClient, request: RpcRequest): string | Promise<string> {
     const { session } = this.#port;
     const { params } = request;
     switch (request.method) {
@@ -354,210 +342,6 @@ export class WorkerServer {
   }
 }
 
-/** One connection. */
-class Client {
-  readonly #connection: Deno.UnixConn;
-  readonly #session: Session;
-  readonly #wire: FrameWire;
-  readonly #underWay = new Set<Promise<void>>();
-  #sending: Promise<void> = Promise.resolve();
-  #free = true;
-  #detach: (() => void) | undefined;
-  #cursor: number | undefined;
-  #raw = false;
-  #stateDue = false;
-  #asksDue = false;
-  #pumping: Promise<void> | undefined;
-  #stepped = Promise.withResolvers<void>();
-  #steppedAt = 0;
-  #slow = false;
-  #closed = false;
-
-  constructor(connection: Deno.UnixConn, session: Session, wire: FrameWire) {
-    this.#connection = connection;
-    this.#session = session;
-    this.#wire = wire;
-  }
-
-  /** Sends one body after whatever is on its way. */
-  send(json: string): Promise<void> {
-    return this.#write(encodeOrExplain(json));
-  }
-
-  /** Sends a body once it is there, without holding up the requests behind it. */
-  async later(answer: Promise<string>): Promise<void> {
-    const task = answer.then((json) => this.send(json)).catch(() => {}).finally(
-      () => this.#underWay.delete(task),
-    );
-    this.#underWay.add(task);
-    if (this.#underWay.size >= MAX_IN_FLIGHT) {
-      await Promise.race(this.#underWay);
-    }
-  }
-
-  subscribe(params: JsonObject): string {
-    this.#cursor = cursorOf(params.cursor);
-    this.#raw = params.raw === true;
-    if (params.answers === true) this.answers();
-    this.#stateDue = this.#asksDue = true;
-    // The answer is written first: it is queued by whoever called us, the first push behind it.
-    queueMicrotask(() => this.#pump());
-    return JSON.stringify({
-      subscribed: true,
-      cursor: Math.min(this.#cursor, this.#session.log.end),
-    });
-  }
-
-  unsubscribe(): string {
-    this.#cursor = undefined;
-    this.#stepped.resolve();
-    return '{"subscribed":false}';
-  }
-
-  answers(): void {
-    this.#detach ??= this.#session.attachAnswerer();
-  }
-
-  changed(change: SessionChange): void {
-    if (this.#cursor === undefined) return;
-    if (change === "state" || change === "ended") this.#stateDue = true;
-    if (change === "asks") this.#asksDue = true;
-    this.#pump();
-  }
-
-  /** What the client follows, when it moves. */
-  get follows(): "plain" | "raw" | undefined {
-    if (this.#slow || this.#cursor === undefined) return undefined;
-    return this.#raw ? "raw" : "plain";
-  }
-
-  /** True for a follower that is far behind and still moves. */
-  get lags(): boolean {
-    return !this.#slow && this.#cursor !== undefined &&
-      this.#session.log.end - this.#cursor > LAG_FRAMES;
-  }
-
-  /** Resolves with the next push that is through. */
-  step(): Promise<void> {
-    return this.#stepped.promise;
-  }
-
-  /** The wait was in vain: a client that has not moved for long is slow. */
-  judge(): void {
-    this.#slow = performance.now() - this.#steppedAt > STUCK_MS;
-  }
-
-  async farewell(reason: string): Promise<void> {
-    await Promise.allSettled(this.#underWay);
-    if (this.#cursor === undefined) return;
-    this.#stateDue = true;
-    this.#pump();
-    await this.#pumping;
-    await this.send(`{"event":"end","reason":${JSON.stringify(reason)}}`).catch(
-      () => {},
-    );
-  }
-
-  /** The client has said its last; what is under way is still answered. */
-  async finish(): Promise<void> {
-    this.#detach?.();
-    this.#cursor = undefined;
-    await Promise.allSettled(this.#underWay);
-    await this.#sending.catch(() => {});
-    this.close();
-  }
-
-  close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    try {
-      this.#connection.close();
-    } catch {
-      // Closed by the other side.
-    }
-  }
-
-  /** Pushes what the client has not seen. It reads at its own speed: what it misses is a gap, and it holds up nobody. */
-  #pump(): void {
-    this.#pumping ??= this.#pumpAll().catch(() => {
-      // A follower that cannot be written to is hung up on, so that it knows.
-      this.#cursor = undefined;
-      this.#pumping = undefined;
-      this.close();
-    });
-  }
-
-  async #pumpAll(): Promise<void> {
-    // Not before it is noted as running: a round with nothing to send ends at once.
-    await Promise.resolve();
-    for (;;) {
-      const cursor = this.#cursor;
-      if (cursor === undefined) {
-        this.#pumping = undefined;
-        return;
-      }
-      const push = this.#wire.push(cursor, this.#raw, PUSH_BYTES);
-      if (push !== undefined) {
-        this.#cursor = push.next;
-        if (this.#free) this.#steppedAt = performance.now();
-        await this.#write(push.bytes);
-        this.#steppedAt = performance.now();
-        this.#stepped.resolve();
-        this.#stepped = Promise.withResolvers();
-      } else if (this.#stateDue) {
-        this.#stateDue = false;
-        await this.send(
-          `{"event":"state",${JSON.stringify(stateOf(this.#session)).slice(1)}`,
-        );
-      } else if (this.#asksDue) {
-        this.#asksDue = false;
-        await this.send(`{"event":"asks","asks":${asksJson(this.#session)}}`);
-      } else {
-        // Cleared at once: whatever changes from here on starts a new round.
-        this.#slow = false;
-        this.#pumping = undefined;
-        return;
-      }
-    }
-  }
-
-  /** Writes whole messages one after the other; the first of them at once. */
-  #write(bytes: Uint8Array): Promise<void> {
-    const sent = this.#free
-      ? this.#flush(bytes)
-      : this.#sending.then(() => this.#flush(bytes));
-    this.#free = false;
-    this.#sending = sent;
-    sent.then(() => {
-      if (this.#sending === sent) this.#free = true;
-    }, () => {});
-    return sent;
-  }
-
-  async #flush(bytes: Uint8Array): Promise<void> {
-    let at = await this.#connection.write(bytes);
-    while (at < bytes.length) {
-      at += await this.#connection.write(bytes.subarray(at));
-    }
-  }
-}
-
-function encodeOrExplain(json: string): Uint8Array {
-  try {
-    return encodeMessage(json);
-  } catch (error) {
-    const id = /^\{"id":(\d+)/.exec(json)?.[1];
-    if (id === undefined) throw error;
-    return encodeMessage(
-      errorBody(
-        id,
-        "internal",
-        error instanceof Error ? error.message : String(error),
-      ),
-    );
-  }
-}
-
 function failureBody(request: RpcRequest, error: unknown): string {
   if (error instanceof RpcError) {
     return errorBody(request.id, error.code, error.message);
@@ -567,92 +351,4 @@ function failureBody(request: RpcRequest, error: unknown): string {
     "internal",
     error instanceof Error ? error.message : String(error),
   );
-}
-
-/** Anything that is no unsigned integer means 0; what is beyond the end means the end. */
-function cursorOf(value: unknown): number {
-  if (
-    typeof value !== "number" || !Number.isInteger(value) || value < 0 ||
-    value > 18_446_744_073_709_551_616
-  ) return 0;
-  return Math.min(value, Number.MAX_SAFE_INTEGER);
-}
-
-function imagesOf(value: unknown): TurnImage[] | undefined {
-  if (value === undefined) return undefined;
-  if (!Array.isArray(value)) {
-    throw new RpcError("invalid_params", "`images` is no list");
-  }
-  return value.map((image) => {
-    if (
-      !isJsonObject(image) || typeof image.media_type !== "string" ||
-      typeof image.data !== "string" ||
-      !IMAGE_TYPE.test(image.media_type) || !BASE64.test(image.data)
-    ) {
-      throw new RpcError(
-        "invalid_params",
-        "`images` holds something without a `media_type` of png, jpeg, gif or webp and base64 `data`",
-      );
-    }
-    return { mediaType: image.media_type, data: image.data };
-  });
-}
-
-function turnJson(session: Session, turn: string): JsonObject {
-  const outcome = session.turns.outcome(turn);
-  if (outcome === undefined) {
-    return { turn, phase: session.turns.phase(turn) ?? "done" };
-  }
-  return {
-    turn,
-    phase: "done",
-    outcome: outcome.outcome,
-    text: outcome.text,
-    errors: outcome.errors,
-    denied: outcome.denied,
-    cost_usd: outcome.costUsd,
-    duration_ms: outcome.durationMs,
-  };
-}
-
-/** The open questions, however large or deep the arguments of one are: a person gets to see the beginning of them. */
-function asksJson(session: Session): string {
-  return `[${
-    session.asks.map((ask) =>
-      boundedJson(ask, ASK_BYTES) ??
-        boundedJson({ ...ask, input: null }, Infinity)
-    ).join(",")
-  }]`;
-}
-
-/** What watchers get when the state changes. */
-function stateOf(session: Session): JsonObject {
-  return {
-    state: session.state,
-    child_alive: session.driver.status().alive,
-    open_asks: session.asks.length,
-    open_tasks: session.tasks.size,
-    pending_turns: session.turns.pending,
-    cost_usd: session.turns.totalCostUsd,
-    stalled: session.stalled,
-  };
-}
-
-function statusOf(session: Session, clients: number): JsonObject {
-  const status = session.driver.status();
-  return {
-    child_pid: status.pid,
-    child_alive: status.alive,
-    exit_code: status.exitCode,
-    child_ready: session.ready,
-    ...stateOf(session),
-    agent: session.driver.name,
-    session_id: session.sessionId ?? null,
-    model: session.model ?? null,
-    permission_mode: session.permissionMode ?? null,
-    gate: session.gate ?? null,
-    next: session.log.end,
-    silent_ms: Math.round(session.silentMs),
-    clients,
-  };
 }

@@ -12,81 +12,24 @@ import type {
   AgentStarted,
   AgentTurn,
   AskAnswer,
-  Decider,
   Gate,
   ToolCall,
-  ToolSource,
   Verdict,
 } from "./agents/driver.ts";
 import { AskBook, type OpenAsk } from "./asks.ts";
 import type { ControlRequestFrame } from "./frame.ts";
-import { FrameLog, type FrameLogOptions } from "./frame_log.ts";
+import { FrameLog } from "./frame_log.ts";
 import { answerOf, Judge } from "./gate.ts";
+import type {
+  JudgedCall,
+  SentTurn,
+  SessionChange,
+  SessionOptions,
+} from "./session_options.ts";
 import { type SessionState, TurnState } from "./turn_state.ts";
 import { TurnLedger, type TurnOutcome } from "./turns.ts";
 
-/**
- * What becomes of a question that only a person can answer: `deny` it at once, `wait` for somebody, or wait while a
- * client that answers is `attached` and deny otherwise.
- */
-export type AskPolicy = "deny" | "wait" | "attached";
-
-/** Options of {@linkcode Session}. */
-export interface SessionOptions {
-  /** The agent. */
-  readonly driver: AgentDriver;
-  /** The working directory. */
-  readonly cwd: string;
-  /** Who judges calls, in order. */
-  readonly deciders: readonly Decider[];
-  /** The tools the host offers. */
-  readonly tools?: ToolSource;
-  /**
-   * What becomes of questions.
-   *
-   * @default {"attached"}
-   */
-  readonly asks?: AskPolicy;
-  /**
-   * How long a question may stay open; 0 for ever.
-   *
-   * @default {3600000}
-   */
-  readonly askTimeoutMs?: number;
-  /**
-   * How long a running turn may say nothing before a stall is reported; 0 for never.
-   *
-   * @default {600000}
-   */
-  readonly stallMs?: number;
-  /** Bounds of the kept frames. */
-  readonly frames?: FrameLogOptions;
-  /** Takes one line for the worker's own log. */
-  log?(line: string): void;
-  /** Takes an event for the record. */
-  event?(type: string, data: Record<string, unknown>): void;
-}
-
-/** A turn that was taken. */
-export interface SentTurn {
-  /** The id of the turn. */
-  readonly turn: string;
-  /** How many bytes were queued for the agent; 0 for one that was sent before. */
-  readonly written: number;
-  /** True when the same id was sent before and nothing was written. */
-  readonly repeated: boolean;
-}
-
-/** A verdict with the call it is about. */
-export interface JudgedCall {
-  /** The call. */
-  readonly call: ToolCall;
-  /** The verdict. */
-  readonly verdict: Verdict;
-}
-
-/** Something a watcher may want to look at again. */
-export type SessionChange = "frames" | "state" | "asks" | "ended";
+export type * from "./session_options.ts";
 
 /** One agent session. */
 export class Session {

@@ -56,6 +56,19 @@ const STATE: readonly (readonly [RegExp, readonly string[]])[] = [
 ];
 
 /**
+ * Where a known agent keeps its own state.
+ *
+ * @param program The program
+ * @param home The home of the user
+ * @returns The directories
+ */
+export function stateOf(program: string, home: string): string[] {
+  return STATE.filter(([name]) => name.test(program)).flatMap(([, dirs]) =>
+    dirs.map((dir) => `${home}/${dir}`)
+  );
+}
+
+/**
  * What an agent without a gate may touch: it reads its home and its program, and writes the workspace and its state.
  *
  * @param options The agent
@@ -66,10 +79,7 @@ export async function confinement(
 ): Promise<IsolationPolicy> {
   const { env, program, workspace } = options;
   const home = env.HOME ?? "/nonexistent";
-  const state = options.state ??
-    STATE.filter(([name]) => name.test(program)).flatMap(([, dirs]) =>
-      dirs.map((dir) => `${home}/${dir}`)
-    );
+  const state = options.state ?? stateOf(program, home);
   // They would be made by the agent itself, if its home could be written to.
   for (const dir of state) {
     await Deno.mkdir(dir, { recursive: true }).catch(() => {});

@@ -5,6 +5,7 @@
  */
 
 import { denoEntry, denoFlags, startProcess } from "@bulkhead/sandbox";
+import { stateOf } from "../agents/acp_program.ts";
 import { AgentStartError } from "../agents/start_error.ts";
 import { connect } from "../client.ts";
 import { fleetAddresses, type FleetSettings } from "../fleet_settings.ts";
@@ -49,17 +50,23 @@ export function workerPermissions(
     "--allow-run",
     "--allow-sys=hostname",
     ...denoFlags({
-      write: bridged ? [...write, ...bridgedWrites(place.cwd)] : write,
+      write: bridged ? [...write, ...bridgedWrites(place)] : write,
     }),
     bridged ? "--allow-net" : `--allow-net=${net.join(",")}`,
   ];
 }
 
-/** The directory of the bridge, the workspace, and the configuration that OpenCode changes and we put back. */
-function bridgedWrites(cwd: string): string[] {
-  const config = Deno.env.get("XDG_CONFIG_HOME") ||
-    `${Deno.env.get("HOME") ?? ""}/.config`;
-  return [Deno.env.get("TMPDIR") || "/tmp", "/tmp", cwd, `${config}/opencode`];
+/** The directory of the bridge, the workspace, what OpenCode changes and we put back, the state of an ACP agent. */
+function bridgedWrites({ cwd, agent }: WorkerPlace): string[] {
+  const home = Deno.env.get("HOME") || "/";
+  const config = Deno.env.get("XDG_CONFIG_HOME") || `${home}/.config`;
+  return [
+    Deno.env.get("TMPDIR") || "/tmp",
+    "/tmp",
+    cwd,
+    `${config}/opencode`,
+    ...agent.startsWith("acp") ? stateOf(agent, home) : [],
+  ];
 }
 
 /**
