@@ -29,7 +29,11 @@ const verbs: Record<string, () => Promise<Verb>> = {
   },
   guard: async () => (await import("@bulkhead/guard/cli")).guardCommand,
   worker: async () => (await import("@bulkhead/worker/cli")).workerCommand,
-  fleet: async () => (await import("@bulkhead/worker/fleet-cli")).fleetCommand,
+  fleet: async () => {
+    const { fleetCommand } = await import("@bulkhead/worker/fleet-cli");
+    const { fleetOptions } = await import("./run/fleet.ts");
+    return (args, io) => fleetCommand(args, io, fleetOptions());
+  },
   abi: async () => (await import("@bulkhead/abi/cli")).abiCommand,
   sandbox: async () => (await import("@bulkhead/sandbox/cli")).sandboxCommand,
 };

@@ -1,5 +1,9 @@
 import { loadConfig, ToolRegistry } from "@bulkhead/plugins";
-import { ensurePrivateDir, writeFileAtomic } from "@bulkhead/sandbox";
+import {
+  bulkheadHome,
+  ensurePrivateDir,
+  writeFileAtomic,
+} from "@bulkhead/sandbox";
 import type { CommandIo } from "@bulkhead/sandbox/command";
 import {
   acquireClaim,
@@ -11,9 +15,11 @@ import {
   type Worker,
   type WorkerEnd,
 } from "@bulkhead/worker";
+import type { FleetMember } from "@bulkhead/worker/fleet";
 import { chooseAgent, type ChosenAgent } from "./run/agents.ts";
 import { answerInPlace, approveAll } from "./run/asks.ts";
 import { guardDecider, guardMarker } from "./run/deciders.ts";
+import { attachSession, joinSession, queueRun } from "./run/fleet.ts";
 import { SessionHooks } from "./run/hooks.ts";
 import { watchLaunchers } from "./run/launchers.ts";
 import { type ReadLine, terminalLines } from "@bulkhead/worker/terminal";
@@ -50,6 +56,9 @@ export async function runCommand(
   if (parsed.help) {
     io.out(RUN_HELP);
     return 0;
+  }
+  if (parsed.queue) {
+    return await queueRun(parsed, bulkheadHome(parsed.home), io);
   }
   const stopWatching = watchLaunchers(() => {
     io.err("ending: the program that started this run is gone\n");
@@ -180,7 +189,30 @@ class Run {
     ];
   }
 
+  /** The session in the fleet first, if there is one: whoever runs it has claimed it. */
   async #session(agent: ChosenAgent, setup: SessionSetup): Promise<number> {
+    const { resume } = this.#args;
+    const sessionId = resume ?? crypto.randomUUID();
+    const member = await joinSession(this.#args, this.#places.home, {
+      shortId: this.#shortId,
+      sessionId,
+      cwd: this.#places.workspace,
+      resumed: resume !== undefined,
+      log: (line) => this.#render.warn(line),
+    });
+    try {
+      return await this.#hosted(agent, setup, member, sessionId);
+    } finally {
+      await member?.close();
+    }
+  }
+
+  async #hosted(
+    agent: ChosenAgent,
+    setup: SessionSetup,
+    member: FleetMember | undefined,
+    sessionId: string,
+  ): Promise<number> {
     const { loading, registry, readLine } = setup;
     const hooks = new SessionHooks(loading.then((tools) => tools.hooks), {
       id: () => this.#worker?.sessionId ?? "",
@@ -192,14 +224,21 @@ class Run {
       home: `${this.#places.home}/workers`,
       cwd: this.#places.workspace,
       driver: agent.driver,
-      deciders: await this.#deciders(setup.user, hooks),
+      deciders: [
+        ...member === undefined ? [] : [member.decider],
+        ...await this.#deciders(setup.user, hooks),
+      ],
       tools: {
         ready: loading,
         get: (name) => registry.get(name),
         [Symbol.iterator]: () => registry[Symbol.iterator](),
       },
       asks: this.#args.keep ? "wait" : "attached",
-      ...this.#args.resume === undefined ? {} : { resume: this.#args.resume },
+      ...this.#args.resume !== undefined
+        ? { resume: this.#args.resume }
+        : member === undefined
+        ? {}
+        : { sessionId },
       ...this.#args.model === undefined ? {} : { model: this.#args.model },
       ...askTimeout(setup.user),
     });
@@ -214,6 +253,8 @@ class Run {
     for (const line of tools.notices) this.#render.note(line);
     const worker = await starting;
     this.#worker = worker;
+    await attachSession(member, worker);
+    if (member !== undefined) this.#render.note(`fleet: ${member.id}`);
     await hooks.tell("session_start");
     const dog = await watchSocket(worker.socketPath);
     const stopFollowing = this.#follow(worker, hooks);

@@ -1,5 +1,6 @@
 import { parseFlags, UsageError } from "@bulkhead/sandbox/command";
 import type { IsolationLevel } from "@bulkhead/sandbox";
+import { fillFleetFlag, FLEET_FLAGS } from "@bulkhead/worker/fleet-settings";
 
 /** What the command line of `bulkhead run` asks for. */
 export interface RunArguments {
@@ -35,6 +36,10 @@ export interface RunArguments {
   approve: boolean;
   /** Keep the session when the turn is over. */
   keep: boolean;
+  /** What was said about the fleet, by the flag's name. */
+  fleet: Record<string, string | undefined>;
+  /** Start it on whichever machine of the fleet has room. */
+  queue: boolean;
   /** Print frames instead of text. */
   json: boolean;
   /** Print the help. */
@@ -63,6 +68,11 @@ Flags:
   --isolation LEVEL   of plugins: required, preferred or off
   --no-guard          do not judge writes; said loudly
   --keep              leave the session running for "bulkhead attach"
+  --fleet nats://H:P  every machine of the fleet sees the session and may drive it;
+                      "off" for none (default: [worker] fleet in config.toml);
+                      with --fleet-credentials FILE, --fleet-tls, --fleet-ca FILE
+  --queue             start it on whichever machine of the fleet has room;
+                      --cwd may be git+https://…#COMMIT then
   --home DIR          Bulkhead's own files (default: $BULKHEAD_HOME or ~/.bulkhead)
   --json              one frame, verdict or question a line, then a summary
 
@@ -81,9 +91,10 @@ Examples:
  * @throws {UsageError} for what cannot be understood.
  */
 export function parseRunArguments(args: readonly string[]): RunArguments {
-  const flags = parseFlags(args, {
-    boolean: ["guard", "approve", "keep", "json", "help"],
+  const flags = parseFlags(fillFleetFlag(args), {
+    boolean: ["guard", "approve", "keep", "queue", "json", "help"],
     string: [
+      ...FLEET_FLAGS,
       "agent",
       "example",
       "script",
@@ -149,6 +160,10 @@ export function parseRunArguments(args: readonly string[]): RunArguments {
     guard: !flags.off("guard"),
     approve: flags.on("approve"),
     keep: flags.on("keep"),
+    fleet: Object.fromEntries(
+      FLEET_FLAGS.map((name) => [name, flags.text(name)]),
+    ),
+    queue: flags.on("queue"),
     json: flags.on("json"),
     help,
   };

@@ -100,6 +100,8 @@ Flags of every command but perms:
   --json              print one object; watch prints one a line
 `;
 
+export type { HostJudges, HostPort } from "./host_cli.ts";
+
 /** What the program around it gives. */
 export interface FleetCommandOptions {
   /** Who judges the sessions of `fleet host`. @default the posture alone */
