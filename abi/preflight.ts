@@ -131,9 +131,9 @@ async function inspect(
     throw refuse("there is no such file", "check the path", error);
   }
   if (!info.isFile) {
-    throw refuse(
-      `it is ${info.isDirectory ? "a directory" : "not a regular file"}`,
-    );
+    throw info.isDirectory
+      ? refuse("it is a directory", "name the library in it")
+      : refuse("it is not a regular file");
   }
   if (info.size > maxBytes) {
     throw refuse(`it has ${info.size} bytes, at most ${maxBytes} are read`);
