@@ -25,6 +25,7 @@ import {
   joinStreams,
   type State,
   type Stream,
+  union,
   UNKNOWN_STREAM,
   type Values,
 } from "./state.ts";
@@ -301,24 +302,36 @@ function runAndOr(
   let before = state.fork();
   let output = runNode(first, state, stdin, context);
   let uncertain = maySkip(first);
+  // Behind a test the chain goes on in a fork, so that each link sees the one before it.
+  let current = state;
+  const skipped: State[] = [];
+  const rejoin = () => {
+    for (
+      let outer = skipped.pop();
+      outer !== undefined;
+      outer = skipped.pop()
+    ) {
+      outer.merge([current], true);
+      current = outer;
+    }
+  };
   for (const [i, command] of rest.entries()) {
     if (node.operators[i] === "&&") {
       if (uncertain) {
-        const inner = state.fork();
-        output = anyOf(
-          [output, runNode(command, inner, stdin, context)],
-          false,
-        );
-        before = state.fork();
-        state.merge([inner], true);
-      } else {
-        before = state.fork();
-        output = joinStreams(output, runNode(command, state, stdin, context));
+        skipped.push(current);
+        current = current.fork();
       }
-      uncertain ||= maySkip(command);
+      before = current.fork();
+      const printed = runNode(command, current, stdin, context);
+      output = uncertain
+        ? anyOf([output, printed], false)
+        : joinStreams(output, printed);
+      uncertain = maySkip(command);
     } else {
       // The right side runs where the left side has failed: from the state before it.
       const inner = before.fork();
+      for (const outer of skipped) inner.cwd = union(inner.cwd, outer.cwd);
+      rejoin();
       const other = runNode(command, inner, stdin, context);
       output = anyOf([output, other], false);
       if (!inner.ended) {
@@ -336,6 +349,7 @@ function runAndOr(
       uncertain = false;
     }
   }
+  rejoin();
   return output;
 }
 
