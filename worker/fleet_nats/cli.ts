@@ -36,6 +36,7 @@ import {
 } from "./perms.ts";
 import { sweepFleet } from "./placement.ts";
 import { queueCommand } from "./queue.ts";
+import type { FleetHostRecord } from "./records.ts";
 import { RemoteWorker, viewFleet } from "./remote.ts";
 
 /** Shorter than a call's own limit. */
@@ -299,12 +300,7 @@ async function list(
     printResult(io, { ...view, jobs });
     return 0;
   }
-  for (const host of view.hosts) {
-    io.out(
-      `host ${host.host}  ${host.sessions.length}/${host.slots} sessions` +
-        `${host.load === null ? "" : `  load ${host.load.toFixed(2)}`}\n`,
-    );
-  }
+  for (const line of hostLines(view.hosts)) io.out(line);
   for (const session of view.sessions) {
     io.out(
       `${session.id}  ${session.lost ? "lost" : session.state}  ${
@@ -326,6 +322,29 @@ async function list(
     }
   }
   return 0;
+}
+
+/** A machine may run several programs of the fleet: one line each machine. */
+function hostLines(records: readonly FleetHostRecord[]): string[] {
+  const hosts = Map.groupBy(records, (record) => record.host);
+  return [...hosts].toSorted(([a], [b]) => a < b ? -1 : 1).map(
+    ([host, all]) => {
+      const sessions = all.reduce((sum, one) => sum + one.sessions.length, 0);
+      const slots = all.reduce((sum, one) => sum + one.slots, 0);
+      const load = all.find((one) => one.load !== null)?.load;
+      const memory = all.find((one) => one.memory_bytes !== null)?.memory_bytes;
+      return `host ${host}  ${sessions} sessions` +
+        `${slots === 0 ? "" : `, ${slots} slots`}` +
+        `${
+          memory === undefined || memory === null
+            ? ""
+            : `, ${(memory / 1024 ** 3).toFixed(1)} GB offered`
+        }` +
+        `${
+          load === undefined || load === null ? "" : `, load ${load.toFixed(2)}`
+        }\n`;
+    },
+  );
 }
 
 function remoteOf(fleet: Fleet, flags: Flags): RemoteWorker {

@@ -33,8 +33,12 @@ export async function doctorFleet(
   try {
     fleet = await connectFleet({ ...options, create: false });
   } catch (error) {
-    const fix = error instanceof FleetError ? { fix: error.fix } : {};
-    return [{ name: "server", ok: false, found: reasonOf(error), ...fix }];
+    if (!(error instanceof FleetError)) {
+      return [{ name: "server", ok: false, found: reasonOf(error) }];
+    }
+    const { message, fix } = error;
+    const found = message.replace(`; ${fix}`, "");
+    return [{ name: "server", ok: false, found, fix }];
   }
   const checks: FleetCheck[] = [
     { name: "server", ok: true, found: `version ${fleet.serverVersion}` },

@@ -9,6 +9,7 @@ import { type Fleet, HOST_TTL_MS } from "./connection.ts";
 import { FLEET_SCHEMA, token } from "./names.ts";
 import type { FleetHostRecord } from "./records.ts";
 
+const TAKE_BACK_MS = 1_000;
 const beats = new WeakMap<Fleet, HostBeat>();
 
 /** What one program of the fleet says about itself. */
@@ -20,6 +21,8 @@ export class HostBeat {
   readonly #fleet: Fleet;
   readonly #sessions = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** One write after another: the last word is the last one there. */
+  #writing: Promise<void> = Promise.resolve();
 
   private constructor(fleet: Fleet) {
     this.#fleet = fleet;
@@ -47,29 +50,45 @@ export class HostBeat {
     this.now();
   }
 
-  /** A session less; without any and without slots nothing more is said. */
-  remove(id: string): void {
+  /** A session less; without any and without slots the last word is taken back. */
+  async remove(id: string): Promise<void> {
     this.#sessions.delete(id);
     if (this.#sessions.size > 0 || this.slots > 0) return;
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    await this.#takeBack();
   }
 
   /** Says it now, and from now on. */
   now(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.now(), HOST_TTL_MS / 4);
-    this.#write().catch(() => {});
+    this.#writing = this.#writing.then(() => this.#write()).catch(() => {});
   }
 
   /** Says nothing more and takes the last word back. */
   async stop(): Promise<void> {
-    clearTimeout(this.#timer);
-    if (this.#timer === undefined || this.#fleet.nc.isClosed()) return;
-    this.#timer = undefined;
     this.slots = 0;
-    const bucket = await this.#fleet.bucket(this.#fleet.names.hosts);
-    await bucket.purge(this.#key).catch(() => {});
+    await this.#takeBack();
+  }
+
+  async #takeBack(): Promise<void> {
+    if (this.#timer === undefined) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#fleet.nc.isClosed()) return;
+    const purge = async () => {
+      // Said again meanwhile: there is a session more.
+      if (this.#timer !== undefined) return;
+      const bucket = await this.#fleet.bucket(this.#fleet.names.hosts);
+      await bucket.purge(this.#key);
+    };
+    this.#writing = this.#writing.then(purge).catch(() => {});
+    // A server that is gone lets the word run out by itself.
+    let late: ReturnType<typeof setTimeout> | undefined;
+    await Promise.race([
+      this.#writing,
+      new Promise((resolve) => late = setTimeout(resolve, TAKE_BACK_MS)),
+    ]);
+    clearTimeout(late);
   }
 
   get #key(): string {

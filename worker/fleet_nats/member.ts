@@ -308,7 +308,6 @@ export class FleetSeat implements AsyncDisposable {
     this.#unserve();
     this.#left.abort();
     clearTimeout(this.#stateTimer);
-    HostBeat.of(this.#fleet).remove(this.id);
     if (!flushed) {
       this.#options.log?.("fleet: the last frames did not reach the server");
     }
@@ -319,6 +318,8 @@ export class FleetSeat implements AsyncDisposable {
     };
     await this.#writeState().catch(() => {});
     await this.#dropAsks().catch(() => {});
+    // After its record says that it is over: before, a host that is gone would make it a lost one.
+    await HostBeat.of(this.#fleet).remove(this.id);
     this.#client?.close();
     // Last: whoever is next may begin now.
     await this.#second?.release();
