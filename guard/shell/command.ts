@@ -69,6 +69,7 @@ export function runCommand(
     }
   }
   for (const [name, own] of before) state.restore(name, own);
+  state.lastWord = fields.at(-1) ?? state.lastWord;
   return io.keep(output);
 }
 

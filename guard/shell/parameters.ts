@@ -57,6 +57,8 @@ export function readVariable(
       return state.cwd;
     case "OLDPWD":
       return state.oldCwd;
+    case "_":
+      return state.lastWord;
     case "BASH_SOURCE":
       return state.name;
     case "IFS":

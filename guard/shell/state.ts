@@ -109,6 +109,8 @@ export class State {
   cwd: Values;
   /** Where it may have been before the last `cd`. */
   oldCwd: Values = [ANY];
+  /** `$_`: the last word of the command before. */
+  lastWord: Values = [ANY];
   /** `$1`, `$2`, …. */
   positional: readonly Values[] = [];
   /** `$0`. */
@@ -143,6 +145,7 @@ export class State {
   fork(): State {
     const child = new State(this.cwd, this);
     child.oldCwd = this.oldCwd;
+    child.lastWord = this.lastWord;
     child.positional = this.positional;
     child.name = this.name;
     child.stack = this.stack;
@@ -269,6 +272,7 @@ export class State {
     const places = maybeNone ? [this, ...live] : live;
     this.cwd = places.map((branch) => branch.cwd).reduce(union);
     this.oldCwd = places.map((branch) => branch.oldCwd).reduce(union);
+    this.lastWord = places.map((branch) => branch.lastWord).reduce(union);
     for (const branch of live) {
       for (const [name, node] of branch.#functions) {
         this.#functions.set(name, node);
