@@ -16,16 +16,17 @@ import type {
   ToolCall,
   Verdict,
 } from "./agents/driver.ts";
-import { AskBook, type OpenAsk } from "./asks.ts";
-import type { ControlRequestFrame } from "./frame.ts";
+import type { OpenAsk } from "./asks.ts";
 import { FrameLog } from "./frame_log.ts";
-import { answerOf, Judge } from "./gate.ts";
+import { Judge } from "./gate.ts";
+import { SessionAsks } from "./session_asks.ts";
 import type {
   JudgedCall,
   SentTurn,
   SessionChange,
   SessionOptions,
 } from "./session_options.ts";
+import { StallWatch } from "./stall_watch.ts";
 import { type SessionState, TurnState } from "./turn_state.ts";
 import { TurnLedger, type TurnOutcome } from "./turns.ts";
 
@@ -42,21 +43,19 @@ export class Session {
   readonly #state = new TurnState();
   readonly #turns: TurnLedger;
   readonly #judge: Judge;
-  readonly #asks: AskBook;
+  readonly #asks: SessionAsks;
+  readonly #stall: StallWatch;
   readonly #watchers = new Set<(change: SessionChange) => void>();
   readonly #judged = new Set<(judged: JudgedCall) => void>();
   readonly #waiting = new Map<string, ((outcome: TurnOutcome) => void)[]>();
   #outcomes: TurnOutcome[] = [];
   #resolveEnded: (end: AgentEnd) => void = () => {};
   #end: AgentEnd | undefined;
-  #answerers = 0;
   #pace: (() => Promise<void> | undefined) | undefined;
   #localTurns = 0;
   #lastFrameAt = performance.now();
   #lastActivity = performance.now();
   #shown: SessionState = "idle";
-  #stall: ReturnType<typeof setTimeout> | undefined;
-  #stalled = false;
   #started: AgentStarted | undefined;
   #sessionId: string | undefined;
   #model: string | undefined;
@@ -79,15 +78,21 @@ export class Session {
       options.deciders,
       (call, verdict) => this.#noteVerdict(call, verdict),
     );
-    this.#asks = new AskBook(options.askTimeoutMs ?? 3_600_000, {
-      opened: (ask) => {
-        options.event?.("agent_ask_opened", {
-          ask_id: ask.id,
-          tool_name: ask.tool_name,
-        });
-        this.#changed("asks");
+    this.#asks = new SessionAsks({
+      options,
+      judge: this.#judge,
+      state: this.#state,
+      turns: this.#turns,
+      changed: () => this.#changed("asks"),
+      stateChanged: () => this.#stateChanged(),
+    });
+    this.#stall = new StallWatch(options.stallMs ?? 600_000, {
+      silentMs: () => this.silentMs,
+      runs: () => this.#state.state === "running",
+      stalled: (silent) => {
+        options.event?.("agent_stalled", { silent_ms: Math.round(silent) });
+        this.#changed("state");
       },
-      settled: (ask, end, answer) => this.#askSettled(ask, end, answer),
     });
     this.ended = new Promise((resolve) => this.#resolveEnded = resolve);
   }
@@ -181,7 +186,7 @@ export class Session {
 
   /** True when a running turn has been silent for too long. */
   get stalled(): boolean {
-    return this.#stalled;
+    return this.#stall.stalled;
   }
 
   /** How long nothing has happened that would keep the session, in milliseconds. */
@@ -231,12 +236,7 @@ export class Session {
    * @returns Counts them out again
    */
   attachAnswerer(): () => void {
-    this.#answerers++;
-    let attached = true;
-    return () => {
-      if (attached) this.#answerers--;
-      attached = false;
-    };
+    return this.#asks.attach();
   }
 
   /**
@@ -354,7 +354,7 @@ export class Session {
 
   #take(batch: readonly AgentFrame[]): void {
     this.#lastActivity = this.#lastFrameAt = performance.now();
-    this.#stalled = false;
+    this.#stall.heard();
     this.log.begin();
     for (const item of batch) {
       const { frame } = item;
@@ -364,7 +364,7 @@ export class Session {
         continue;
       }
       const settled = frame.kind === "control_request" &&
-        frame.subtype === "can_use_tool" && this.#ask(frame);
+        frame.subtype === "can_use_tool" && this.#asks.take(frame);
       this.#state.apply(frame);
       if (settled && frame.kind === "control_request") {
         this.#state.answered(frame.request_id);
@@ -380,123 +380,11 @@ export class Session {
       const outcome = this.#turns.apply(frame);
       if (outcome !== undefined) this.#turnEnded(outcome);
       if (frame.kind !== "control_request" && this.#asks.size > 0) {
-        this.#withdrawClosed();
+        this.#asks.withdrawClosed();
       }
     }
     this.#changed("frames");
     this.#stateChanged();
-  }
-
-  /** Answers a question before its frame is kept, when the answer is known; else holds it. True when answered. */
-  #ask(frame: ControlRequestFrame): boolean {
-    if (frame.request_id === "") return true;
-    const call: ToolCall = {
-      toolName: frame.tool_name,
-      input: frame.input,
-      cwd: this.#options.cwd,
-      ...(frame.tool_use_id === undefined
-        ? {}
-        : { toolUseId: frame.tool_use_id }),
-      ...(frame.agent_id === undefined ? {} : { agentId: frame.agent_id }),
-      ...(frame.decision_reason_type === undefined
-        ? {}
-        : { reasonType: frame.decision_reason_type }),
-    };
-    const verdict = this.#judge.recall(call);
-    if (!(verdict instanceof Promise)) {
-      return this.#decide(frame, call, verdict);
-    }
-    verdict.then((settled) => {
-      if (!this.#state.asks.has(frame.request_id)) return;
-      if (this.#decide(frame, call, settled)) {
-        this.#state.answered(frame.request_id);
-        this.#stateChanged();
-      }
-    });
-    return false;
-  }
-
-  #decide(
-    frame: ControlRequestFrame,
-    call: ToolCall,
-    verdict: Verdict,
-  ): boolean {
-    const answer = answerOf(verdict);
-    if (answer !== undefined) {
-      this.#answerAgent(frame.request_id, answer);
-      return true;
-    }
-    const policy = this.#options.asks ?? "attached";
-    if (policy === "wait" || (policy === "attached" && this.#answerers > 0)) {
-      this.#asks.hold(frame, verdict.reason);
-      return false;
-    }
-    const reason = verdict.reason ?? "nobody is there to approve the call";
-    this.#turns.denied({
-      tool: call.toolName,
-      ...(call.toolUseId === undefined ? {} : { toolUseId: call.toolUseId }),
-      reason,
-    });
-    this.#options.log?.(
-      `Denied "${call.toolName}" (ask ${frame.request_id}): ${reason}`,
-    );
-    this.#answerAgent(frame.request_id, { decision: "deny", reason });
-    return true;
-  }
-
-  #answerAgent(id: string, answer: AskAnswer): void {
-    try {
-      const sent = this.#driver.answer(id, answer);
-      if (sent instanceof Promise) {
-        sent.catch((error) => this.#answerFailed(id, error));
-      }
-    } catch (error) {
-      this.#answerFailed(id, error);
-    }
-  }
-
-  #answerFailed(id: string, error: unknown): void {
-    this.#options.log?.(
-      `Cannot answer ask "${id}": ${
-        error instanceof Error ? error.message : error
-      }`,
-    );
-  }
-
-  #askSettled(
-    ask: OpenAsk,
-    end: "answered" | "expired" | "withdrawn",
-    answer?: AskAnswer,
-  ): void {
-    if (answer !== undefined) {
-      this.#answerAgent(ask.id, answer);
-      this.#state.answered(ask.id);
-      if (answer.decision === "deny") {
-        this.#turns.denied({
-          tool: ask.tool_name,
-          ...(ask.tool_use_id === undefined
-            ? {}
-            : { toolUseId: ask.tool_use_id }),
-          ...(answer.reason === undefined ? {} : { reason: answer.reason }),
-        });
-      }
-    }
-    this.#options.event?.("agent_ask_settled", {
-      ask_id: ask.id,
-      tool_name: ask.tool_name,
-      end,
-      ...(answer === undefined ? {} : { decision: answer.decision }),
-    });
-    this.#changed("asks");
-    this.#stateChanged();
-  }
-
-  /** What the agent no longer asks is no longer open: it was interrupted, or the turn is over. */
-  #withdrawClosed(): void {
-    const open = this.#state.asks;
-    for (const ask of this.#asks.open) {
-      if (!open.has(ask.id)) this.#asks.withdraw(ask.id);
-    }
   }
 
   #noteVerdict(call: ToolCall, verdict: Verdict): void {
@@ -538,7 +426,6 @@ export class Session {
     this.#asks.withdrawAll();
     const lost = this.#turns.ended();
     if (lost !== undefined) this.#turnEnded(lost);
-    clearTimeout(this.#stall);
     this.#stateChanged();
     this.#changed("ended");
     this.#resolveEnded(end);
@@ -550,34 +437,7 @@ export class Session {
       this.#shown = state;
       this.#changed("state");
     }
-    const watch = state === "running" &&
-      (this.#options.stallMs ?? 600_000) > 0 && this.#end === undefined;
-    if (watch && this.#stall === undefined) {
-      this.#armStall(this.#options.stallMs ?? 600_000);
-    }
-    if (!watch && this.#stall !== undefined) {
-      clearTimeout(this.#stall);
-      this.#stall = undefined;
-    }
-  }
-
-  /** One timer while a turn runs; it looks at the time of the last frame when it fires. */
-  #armStall(wait: number): void {
-    const limit = this.#options.stallMs ?? 600_000;
-    this.#stall = setTimeout(() => {
-      this.#stall = undefined;
-      const silent = this.silentMs;
-      if (silent >= limit && !this.#stalled) {
-        this.#stalled = true;
-        this.#options.event?.("agent_stalled", {
-          silent_ms: Math.round(silent),
-        });
-        this.#changed("state");
-      }
-      if (this.#state.state === "running") {
-        this.#armStall(Math.max(limit - silent, limit / 4, 1));
-      }
-    }, wait);
+    this.#stall.watch(state === "running" && this.#end === undefined);
   }
 
   #changed(change: SessionChange): void {

@@ -8,19 +8,24 @@
  * @module
  */
 
-import {
-  probeIsolation,
-  readTextCapped,
-  resolveTarget,
-  writeFileAtomic,
-} from "@bulkhead/sandbox";
+import { probeIsolation } from "@bulkhead/sandbox";
 import { AgentChild, agentEnvironment } from "../agent_child.ts";
 import { type Frame, isJsonObject, type JsonObject } from "../frame.ts";
+import { readFile, writeFile } from "./acp_files.ts";
 import { AcpFrames } from "./acp_frames.ts";
+import { askMode, openSession } from "./acp_start.ts";
 import { confinement, findAcpProgram } from "./acp_program.ts";
 import { atMost, within } from "./_within.ts";
-import { AskDesk } from "./ask_desk.ts";
-import { Bridge } from "./bridge.ts";
+import {
+  NEVER,
+  NOT_STARTED,
+  notRunning,
+  startError,
+  withdrawn,
+} from "./_basics.ts";
+import { openBridge } from "./_hosting.ts";
+import type { AskDesk } from "./ask_desk.ts";
+import type { Bridge } from "./bridge.ts";
 import type {
   AgentDriver,
   AgentEnd,
@@ -32,10 +37,8 @@ import type {
   AskAnswer,
 } from "./driver.ts";
 import { FrameQueue } from "./frame_queue.ts";
-import { JsonRpc, RpcError, type RpcId } from "./json_rpc.ts";
+import { JsonRpc, type RpcId } from "./json_rpc.ts";
 import { toolEntry } from "./relays.ts";
-import { AgentStartError } from "./start_error.ts";
-import { ToolServer } from "./tool_server.ts";
 
 export type * from "./driver.ts";
 export type * from "../frame.ts";
@@ -62,14 +65,9 @@ export interface AcpOptions {
   readonly readyMs?: number;
 }
 
-/** Modes in which people are asked: of Claude Code's adapter, of Codex's. */
-const ASKING_MODES = ["default", "workspace-write"];
-
 const SETTLE_MS = 1500;
 const NOT_FOUND = -32601;
-const AUTH_REQUIRED = -32000;
 const FAILED = -32603;
-const MAX_FILE = 16 * 1024 * 1024;
 
 interface Running {
   readonly child: AgentChild;
@@ -108,17 +106,8 @@ class AcpDriver implements AgentDriver {
 
   async start(start: AgentStart): Promise<AgentStarted> {
     this.#start = start;
-    const tools = start.tools === undefined
-      ? undefined
-      : new ToolServer(start.tools, "bulkhead", start.cwd);
-    const desk = new AskDesk({
-      judge: (call) => start.judge(call),
+    const { bridge, desk } = await openBridge(start, {
       show: (frame) => this.#show(frame),
-    });
-    const bridge = await Bridge.open({
-      judge: () => ({ decision: "deny", reason: "nobody is asked here" }),
-      ...(tools === undefined ? {} : { tools }),
-      log: (line) => start.log?.(line),
     });
     let child: AgentChild | undefined;
     try {
@@ -136,22 +125,14 @@ class AcpDriver implements AgentDriver {
         await bridge.close();
         this.#resolveEnded(end);
       } else await this.ended;
-      throw new AgentStartError(
-        this.name,
-        error instanceof Error ? error.message : String(error),
-        end,
-      );
+      throw startError(this.name, error, end);
     }
   }
 
   send(turn: AgentTurn): Promise<number> {
     const running = this.#running;
     if (running === undefined || !running.child.status.alive) {
-      return Promise.reject(
-        new Deno.errors.BrokenPipe(
-          "Cannot write to the agent: it does not run",
-        ),
-      );
+      return Promise.reject(notRunning());
     }
     const images = (turn.images ?? []).map((image) => ({
       type: "image",
@@ -204,8 +185,7 @@ class AcpDriver implements AgentDriver {
   }
 
   status(): AgentStatus {
-    return this.#running?.child.status ??
-      { pid: null, alive: false, exitCode: null, signal: null };
+    return this.#running?.child.status ?? NOT_STARTED;
   }
 
   async close(
@@ -296,8 +276,12 @@ class AcpDriver implements AgentDriver {
       args,
       env: Object.entries(relay.env).map(([name, value]) => ({ name, value })),
     }];
-    const session = await this.#session(rpc, start, hello, mcpServers);
-    await this.#askMode(rpc, session);
+    const opened = await openSession(rpc, start, hello, {
+      mcpServers,
+      // Its first updates come before the answer.
+      named: (session) => this.#frames.session = session,
+    });
+    await askMode(rpc, opened, this.#frames.session);
     const info = isJsonObject(hello.agentInfo) ? hello.agentInfo : {};
     this.#queue.push({
       kind: "system",
@@ -316,59 +300,6 @@ class AcpDriver implements AgentDriver {
           `asks only, no gate: ${running.child.confinedBy} lets it write into the workspace and its own state only`,
       },
     };
-  }
-
-  async #session(
-    rpc: JsonRpc,
-    start: AgentStart,
-    hello: JsonObject,
-    mcpServers: readonly JsonObject[],
-  ): Promise<JsonObject> {
-    const params = { cwd: start.cwd, mcpServers };
-    try {
-      if (start.resume === undefined) {
-        const made = await rpc.request("session/new", params, 0);
-        if (typeof made.sessionId !== "string") {
-          throw new Error("it named no session");
-        }
-        this.#frames.session = made.sessionId;
-        return made;
-      }
-      const can = isJsonObject(hello.agentCapabilities)
-        ? hello.agentCapabilities
-        : {};
-      if (can.loadSession !== true) {
-        throw new Error(
-          "it cannot go on with an earlier session: start without resume",
-        );
-      }
-      this.#frames.session = start.resume;
-      return await rpc.request("session/load", {
-        ...params,
-        sessionId: start.resume,
-      }, 0);
-    } catch (error) {
-      if (!(error instanceof RpcError) || error.code !== AUTH_REQUIRED) {
-        throw error;
-      }
-      throw new Error(
-        "nobody is logged in: run the agent once by itself and log in",
-      );
-    }
-  }
-
-  /** Some agents start in a mode in which a model answers in place of people. */
-  async #askMode(rpc: JsonRpc, session: JsonObject): Promise<void> {
-    const modes = isJsonObject(session.modes) ? session.modes : {};
-    const known = Array.isArray(modes.availableModes)
-      ? modes.availableModes.filter(isJsonObject).map((mode) => mode.id)
-      : [];
-    const mode = ASKING_MODES.find((mode) => known.includes(mode));
-    if (mode === undefined || modes.currentModeId === mode) return;
-    await rpc.request("session/set_mode", {
-      sessionId: this.#frames.session,
-      modeId: mode,
-    });
   }
 
   async #prompt(
@@ -436,7 +367,11 @@ class AcpDriver implements AgentDriver {
         this.#serve(running, id, () => readFile(params));
         return;
       case "fs/write_text_file":
-        this.#serve(running, id, () => this.#writeFile(running, params));
+        this.#serve(
+          running,
+          id,
+          () => writeFile(running.desk, params, this.#start?.cwd ?? "/"),
+        );
         return;
       default:
         running.rpc.refuse(id, NOT_FOUND, `"${method}" is not answered here`);
@@ -453,37 +388,9 @@ class AcpDriver implements AgentDriver {
     ).catch((error) => this.#start?.log?.(`Cannot answer the agent: ${error}`));
   }
 
-  /** We write for the agent, so here we are the gate, and the workspace is the bound. */
-  async #writeFile(running: Running, params: JsonObject): Promise<JsonObject> {
-    const cwd = this.#start?.cwd ?? "/";
-    const path = typeof params.path === "string"
-      ? resolveTarget(params.path, cwd)
-      : "";
-    const content = typeof params.content === "string" ? params.content : "";
-    const root = await Deno.realPath(cwd);
-    if (path !== root && !path.startsWith(`${root}/`)) {
-      throw new Error(`"${params.path}" is outside the workspace`);
-    }
-    const input = { ["file_path"]: path, content };
-    const answer = await running.desk.judge(
-      { toolName: "Write", input, cwd },
-      new AbortController().signal,
-    );
-    if (answer.decision === "deny") throw new Error(answer.reason ?? "denied");
-    const mode = await Deno.stat(path).then((info) =>
-      (info.mode ?? 0o644) & 0o777
-    ).catch(() => 0o644);
-    await writeFileAtomic(path, content, { mode });
-    return {};
-  }
-
   #withdraw(askId: string): void {
     if (!this.#asks.delete(askId)) return;
-    this.#show({
-      kind: "other",
-      ["type_name"]: "control_cancel_request",
-      ["request_id"]: askId,
-    });
+    this.#show(withdrawn(askId));
   }
 
   #show(frame: Frame): void {
@@ -496,25 +403,6 @@ class AcpDriver implements AgentDriver {
     this.interrupt();
     await atMost(Promise.race([idle, running.child.ended]), SETTLE_MS);
   }
-}
-
-const NEVER: AgentEnd = {
-  code: null,
-  signal: null,
-  stderrTail: "",
-  by: "itself",
-};
-
-async function readFile(params: JsonObject): Promise<JsonObject> {
-  if (typeof params.path !== "string") throw new TypeError("no path");
-  const content = await readTextCapped(params.path, MAX_FILE);
-  const line = typeof params.line === "number" ? Math.max(1, params.line) : 1;
-  if (line === 1 && typeof params.limit !== "number") return { content };
-  const lines = content.split("\n");
-  const end = typeof params.limit === "number"
-    ? line - 1 + params.limit
-    : lines.length;
-  return { content: lines.slice(line - 1, end).join("\n") };
 }
 
 /**

@@ -121,6 +121,7 @@ export function claudeDriver(options: ClaudeOptions = {}): StreamJsonDriver {
     serverName: TOOL_SERVER,
     // Told to end, it may be gone before its shells are.
     watchdog: true,
+    install: "npm install -g @anthropic-ai/claude-code",
     ...(options.readyMs === undefined ? {} : { readyMs: options.readyMs }),
   });
 }

@@ -8,8 +8,17 @@ import { AgentChild, agentEnvironment } from "../agent_child.ts";
 import { type Frame, isJsonObject, type JsonObject } from "../frame.ts";
 import { findCodex } from "./codex_program.ts";
 import { atMost, within } from "./_within.ts";
-import { AskDesk } from "./ask_desk.ts";
-import { Bridge } from "./bridge.ts";
+import {
+  callOf,
+  NEVER,
+  NOT_STARTED,
+  notRunning,
+  startError,
+  withdrawn,
+} from "./_basics.ts";
+import { openBridge } from "./_hosting.ts";
+import type { AskDesk } from "./ask_desk.ts";
+import type { Bridge } from "./bridge.ts";
 import { greetCodex, openThread } from "./codex_start.ts";
 import { CodexFrames, type KnownCall } from "./codex_frames.ts";
 import type {
@@ -27,8 +36,6 @@ import { FrameQueue } from "./frame_queue.ts";
 import { JsonRpc, RpcError, type RpcId } from "./json_rpc.ts";
 import { watchLeftovers } from "./leftovers.ts";
 import { hookEntry } from "./relays.ts";
-import { AgentStartError } from "./start_error.ts";
-import { ToolServer } from "./tool_server.ts";
 
 export type * from "./driver.ts";
 export type * from "../frame.ts";
@@ -132,18 +139,12 @@ class CodexDriver implements AgentDriver {
     });
     let bridge: Bridge | undefined;
     try {
-      const tools = start.tools === undefined
-        ? undefined
-        : new ToolServer(start.tools, "bulkhead", start.cwd);
-      const desk = new AskDesk({
-        judge: (call) => start.judge(call),
+      const opened = await openBridge(start, {
         show: (frame) => this.#show(frame),
+        call: (payload) => this.#callOf(payload),
       });
-      bridge = await Bridge.open({
-        judge: (payload, gone) => desk.judge(this.#callOf(payload), gone),
-        ...(tools === undefined ? {} : { tools }),
-        log: (line) => start.log?.(line),
-      });
+      const { desk } = opened;
+      bridge = opened.bridge;
       const rpc = new JsonRpc(child);
       const running: Running = { child, rpc, bridge, desk, threadId: "" };
       this.#running = running;
@@ -156,11 +157,7 @@ class CodexDriver implements AgentDriver {
       await bridge?.close();
       await clean();
       if (this.#running === undefined) this.#resolveEnded(end);
-      throw new AgentStartError(
-        this.name,
-        error instanceof Error ? error.message : String(error),
-        end,
-      );
+      throw startError(this.name, error, end);
     }
   }
 
@@ -233,8 +230,7 @@ class CodexDriver implements AgentDriver {
    * @returns Its pid, life and exit
    */
   status(): AgentStatus {
-    return this.#running?.child.status ??
-      { pid: null, alive: false, exitCode: null, signal: null };
+    return this.#running?.child.status ?? NOT_STARTED;
   }
 
   /**
@@ -247,9 +243,7 @@ class CodexDriver implements AgentDriver {
     options: { eofMs?: number; termMs?: number } = {},
   ): Promise<AgentEnd> {
     const running = this.#running;
-    if (running === undefined) {
-      return { code: null, signal: null, stderrTail: "", by: "itself" };
-    }
+    if (running === undefined) return NEVER;
     if (running.child.status.alive && this.#frames.turn !== undefined) {
       await this.#settle(running);
     }
@@ -260,17 +254,11 @@ class CodexDriver implements AgentDriver {
   async #program(path: string): Promise<string> {
     const found = await findCodex("codex", path);
     if (found !== undefined) return found;
-    const end: AgentEnd = {
-      code: null,
-      signal: null,
-      stderrTail: "",
-      by: "itself",
-    };
-    this.#resolveEnded(end);
-    throw new AgentStartError(
+    this.#resolveEnded(NEVER);
+    throw startError(
       this.name,
       'the program "codex" is not on the PATH, install it with "npm install -g @openai/codex"',
-      end,
+      NEVER,
     );
   }
 
@@ -333,9 +321,7 @@ class CodexDriver implements AgentDriver {
   async #send(turn: AgentTurn): Promise<number> {
     const running = this.#running;
     if (running === undefined || !running.child.status.alive) {
-      throw new Deno.errors.BrokenPipe(
-        "Cannot write to the agent: it does not run",
-      );
+      throw notRunning();
     }
     const { rpc, threadId } = running;
     const images = (turn.images ?? []).map((image) => ({
@@ -424,11 +410,7 @@ class CodexDriver implements AgentDriver {
   #withdraw(requestId: unknown): void {
     const askId = `codex-${requestId}`;
     if (!this.#asks.delete(askId)) return;
-    this.#show({
-      kind: "other",
-      type_name: "control_cancel_request",
-      request_id: askId,
-    });
+    this.#show(withdrawn(askId));
   }
 
   #show(frame: Frame): void {
@@ -437,26 +419,9 @@ class CodexDriver implements AgentDriver {
   }
 
   #callOf(payload: JsonObject): ToolCall {
-    const toolName = typeof payload.tool_name === "string"
-      ? payload.tool_name
-      : "";
-    const input = payload.tool_input ?? null;
-    if (typeof payload.tool_use_id === "string") {
-      this.#calls.set(payload.tool_use_id, { toolName, input });
-    }
-    return {
-      toolName,
-      input,
-      cwd: typeof payload.cwd === "string"
-        ? payload.cwd
-        : this.#start?.cwd ?? "",
-      ...(typeof payload.tool_use_id === "string"
-        ? { toolUseId: payload.tool_use_id }
-        : {}),
-      ...(typeof payload.agent_id === "string"
-        ? { agentId: payload.agent_id }
-        : {}),
-    };
+    const call = callOf(payload, this.#start?.cwd ?? "");
+    if (call.toolUseId !== undefined) this.#calls.set(call.toolUseId, call);
+    return call;
   }
 
   async #settle(running: Running): Promise<void> {

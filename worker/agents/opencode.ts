@@ -6,8 +6,17 @@
 
 import { AgentChild, type AgentLine } from "../agent_child.ts";
 import { type Frame, isJsonObject, type JsonObject } from "../frame.ts";
-import { AskDesk } from "./ask_desk.ts";
-import { Bridge } from "./bridge.ts";
+import {
+  callOf,
+  NEVER,
+  NOT_STARTED,
+  notRunning,
+  startError,
+  withdrawn,
+} from "./_basics.ts";
+import { openBridge } from "./_hosting.ts";
+import type { AskDesk } from "./ask_desk.ts";
+import type { Bridge } from "./bridge.ts";
 import type { KnownCall } from "./codex_frames.ts";
 import type {
   AgentDriver,
@@ -32,8 +41,7 @@ import {
 } from "./opencode_start.ts";
 import { findOpencode } from "./opencode_program.ts";
 import { atMost, within } from "./_within.ts";
-import { AgentStartError } from "./start_error.ts";
-import { ToolServer } from "./tool_server.ts";
+import type { AgentStartError } from "./start_error.ts";
 
 export type * from "./driver.ts";
 export type * from "../frame.ts";
@@ -123,17 +131,9 @@ class OpenCodeDriver implements AgentDriver {
     const path =
       { ...Deno.env.toObject(), ...this.#options.env, ...start.env }.PATH ?? "";
     const command = this.#options.command ?? [await this.#program(path)];
-    const tools = start.tools === undefined
-      ? undefined
-      : new ToolServer(start.tools, "bulkhead", start.cwd);
-    const desk = new AskDesk({
-      judge: (call) => start.judge(call),
+    const { bridge, desk } = await openBridge(start, {
       show: (frame) => this.#show(frame),
-    });
-    const bridge = await Bridge.open({
-      judge: (payload, gone) => desk.judge(this.#callOf(payload), gone),
-      ...(tools === undefined ? {} : { tools }),
-      log: (line) => start.log?.(line),
+      call: (payload) => this.#callOf(payload),
     });
     let child: AgentChild;
     let restore = (): Promise<void> => Promise.resolve();
@@ -189,9 +189,7 @@ class OpenCodeDriver implements AgentDriver {
   async send(turn: AgentTurn): Promise<number> {
     const api = this.#running?.api;
     if (api === undefined || this.#running?.child.status.alive !== true) {
-      throw new Deno.errors.BrokenPipe(
-        "Cannot write to the agent: it does not run",
-      );
+      throw notRunning();
     }
     const images = (turn.images ?? []).map((image) => ({
       type: "file",
@@ -256,8 +254,7 @@ class OpenCodeDriver implements AgentDriver {
    * @returns Its pid, life and exit
    */
   status(): AgentStatus {
-    return this.#running?.child.status ??
-      { pid: null, alive: false, exitCode: null, signal: null };
+    return this.#running?.child.status ?? NOT_STARTED;
   }
 
   /**
@@ -291,11 +288,7 @@ class OpenCodeDriver implements AgentDriver {
 
   #failed(error: unknown, end: AgentEnd): AgentStartError {
     if (this.#running === undefined) this.#resolveEnded(end);
-    return new AgentStartError(
-      this.name,
-      error instanceof Error ? error.message : String(error),
-      end,
-    );
+    return startError(this.name, error, end);
   }
 
   async #open(
@@ -391,11 +384,7 @@ class OpenCodeDriver implements AgentDriver {
       properties.requestID ?? properties.permissionID ?? properties.id
     }`;
     if (!this.#asks.delete(askId)) return;
-    this.#show({
-      kind: "other",
-      ["type_name"]: "control_cancel_request",
-      ["request_id"]: askId,
-    });
+    this.#show(withdrawn(askId));
   }
 
   #decline(running: Running, properties: JsonObject): void {
@@ -415,29 +404,12 @@ class OpenCodeDriver implements AgentDriver {
   }
 
   #callOf(payload: JsonObject): ToolCall {
-    const toolName = typeof payload.tool_name === "string"
-      ? payload.tool_name
-      : "";
-    const input = payload.tool_input ?? null;
-    const session = typeof payload.session_id === "string"
-      ? payload.session_id
-      : "";
-    if (typeof payload.tool_use_id === "string") {
-      this.#calls.set(payload.tool_use_id, { toolName, input });
-    }
-    return {
-      toolName,
-      input,
-      cwd: typeof payload.cwd === "string"
-        ? payload.cwd
-        : this.#start?.cwd ?? "",
-      ...(typeof payload.tool_use_id === "string"
-        ? { toolUseId: payload.tool_use_id }
-        : {}),
-      ...(session === "" || session === this.#frames.root
-        ? {}
-        : { agentId: session }),
-    };
+    const call = callOf(payload, this.#start?.cwd ?? "");
+    if (call.toolUseId !== undefined) this.#calls.set(call.toolUseId, call);
+    const session = payload.session_id;
+    const ours = typeof session !== "string" || session === "" ||
+      session === this.#frames.root;
+    return ours ? call : { ...call, agentId: session };
   }
 
   async #settle(running: Running, api: OpencodeApi): Promise<void> {
@@ -455,13 +427,6 @@ class OpenCodeDriver implements AgentDriver {
     await atMost(Promise.race([stop(), running.child.ended]), SETTLE_MS);
   }
 }
-
-const NEVER: AgentEnd = {
-  code: null,
-  signal: null,
-  stderrTail: "",
-  by: "itself",
-};
 
 /**
  * A driver for one OpenCode process.

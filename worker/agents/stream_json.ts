@@ -33,9 +33,12 @@ import type {
   AgentTurn,
   AskAnswer,
   Gate,
-  ToolCall,
   Verdict,
 } from "./driver.ts";
+import { findProgram } from "./_programs.ts";
+import { callOf, NEVER, NOT_STARTED } from "./_basics.ts";
+import { ControlRequests } from "./control_requests.ts";
+import { judgeWithin } from "./judge_within.ts";
 import { AgentStartError } from "./start_error.ts";
 import { ToolServer } from "./tool_server.ts";
 
@@ -88,6 +91,8 @@ export interface StreamJsonOptions {
   readonly parentDeath?: "SIGTERM" | "SIGKILL" | "none";
   /** Have what the agent starts ended even when our process is killed. */
   readonly watchdog?: boolean;
+  /** The command that installs the program, for when it is not there. */
+  readonly install?: string;
 }
 
 const ALREADY_IN_USE = /Session ID \S+ is already in use/;
@@ -95,11 +100,6 @@ const CALLBACK = "gate";
 const CALLBACK_TIMEOUT_S = 30;
 const INTERRUPT_MS = 10_000;
 const SETTLE_MS = 1500;
-
-interface PendingReply {
-  resolve(response: JsonObject): void;
-  reject(error: Error): void;
-}
 
 /** Drives one stream-json agent process. */
 export class StreamJsonDriver implements AgentDriver {
@@ -117,7 +117,9 @@ export class StreamJsonDriver implements AgentDriver {
   readonly #gated: boolean;
   readonly #state = new TurnState();
   readonly #asks = new Map<string, unknown>();
-  readonly #replies = new Map<string, PendingReply>();
+  readonly #control = new ControlRequests((line) =>
+    this.#running().writeUrgent(line)
+  );
   #child: AgentChild | undefined;
   #start: AgentStart | undefined;
   #server: ToolServer | undefined;
@@ -126,7 +128,6 @@ export class StreamJsonDriver implements AgentDriver {
   #sessionId: string | undefined;
   #resolveEnded: (end: AgentEnd | PromiseLike<AgentEnd>) => void = () => {};
   #idle: (() => void) | undefined;
-  #requests = 0;
 
   /**
    * Makes a driver for one process.
@@ -180,13 +181,16 @@ export class StreamJsonDriver implements AgentDriver {
         start.cwd,
       );
     }
-    const child = await AgentChild.start(this.#options.argv(start), {
+    const argv = this.#options.argv(start);
+    const env = agentEnvironment({
+      ...this.#options.env,
+      ...start.env,
+      CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "1",
+    });
+    await this.#find(argv[0] ?? "", env.PATH ?? "");
+    const child = await AgentChild.start(argv, {
       cwd: start.cwd,
-      env: agentEnvironment({
-        ...this.#options.env,
-        ...start.env,
-        CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "1",
-      }),
+      env,
       ...(this.#options.maxQueueBytes === undefined
         ? {}
         : { maxQueueBytes: this.#options.maxQueueBytes }),
@@ -202,6 +206,15 @@ export class StreamJsonDriver implements AgentDriver {
       : { kind: "none", verified: false, detail: "the argv is the caller's" };
     this.#resolveEnded(child.ended);
     return { sessionId: this.#sessionId, gate };
+  }
+
+  /** A program that is not there is told with the command that installs it. */
+  async #find(program: string, path: string): Promise<void> {
+    const { install } = this.#options;
+    if (install === undefined || await findProgram(program, path)) return;
+    throw new Deno.errors.NotFound(
+      `Cannot start the agent "${this.name}": the program "${program}" is not on the PATH, install it with "${install}"`,
+    );
   }
 
   /**
@@ -220,7 +233,7 @@ export class StreamJsonDriver implements AgentDriver {
 
   /** Stops the running turn and waits until the agent has taken note. */
   async interrupt(): Promise<void> {
-    await this.#request({ subtype: "interrupt" }, INTERRUPT_MS);
+    await this.#control.request({ subtype: "interrupt" }, INTERRUPT_MS);
   }
 
   /**
@@ -260,8 +273,7 @@ export class StreamJsonDriver implements AgentDriver {
    * @returns Its pid, life and exit
    */
   status(): AgentStatus {
-    return this.#child?.status ??
-      { pid: null, alive: false, exitCode: null, signal: null };
+    return this.#child?.status ?? NOT_STARTED;
   }
 
   /** The end of what the agent wrote to stderr. */
@@ -279,9 +291,7 @@ export class StreamJsonDriver implements AgentDriver {
     options: { eofMs?: number; termMs?: number } = {},
   ): Promise<AgentEnd> {
     const child = this.#child;
-    if (child === undefined) {
-      return { code: null, signal: null, stderrTail: "", by: "itself" };
-    }
+    if (child === undefined) return NEVER;
     if (this.#gated && child.status.alive && this.#state.working) {
       await this.#settle();
     }
@@ -305,7 +315,7 @@ export class StreamJsonDriver implements AgentDriver {
     const servers = this.#server === undefined
       ? {}
       : { sdkMcpServers: [this.#options.serverName ?? "bulkhead"] };
-    const confirmed = this.#request({
+    const confirmed = this.#control.request({
       subtype: "initialize",
       hooks: {
         PreToolUse: [{
@@ -369,10 +379,7 @@ export class StreamJsonDriver implements AgentDriver {
     if (step === undefined || step.done === true) {
       this.#state.ended();
       this.#server?.abort();
-      for (const pending of this.#replies.values()) {
-        pending.reject(new Error("the agent's output has ended"));
-      }
-      this.#replies.clear();
+      this.#control.end();
       return undefined;
     }
     return step.value.map((line) => this.#line(line));
@@ -405,7 +412,7 @@ export class StreamJsonDriver implements AgentDriver {
     }
     if (frame.kind === "other" && frame.request_id !== undefined) {
       if (frame.type_name === "control_response") {
-        this.#settleReply(frame.request_id, value);
+        this.#control.settle(frame.request_id, value);
       }
       if (frame.type_name === "control_cancel_request") {
         this.#asks.delete(frame.request_id);
@@ -448,63 +455,19 @@ export class StreamJsonDriver implements AgentDriver {
       this.#reply(requestId, () => controlSuccess(requestId, {}));
       return;
     }
-    let verdict: Verdict | Promise<Verdict>;
-    try {
-      verdict = this.#start?.judge(this.#callOf(event)) ??
-        { decision: "deny", reason: "no judge" };
-    } catch (error) {
-      verdict = {
-        decision: "deny",
-        reason: `Cannot judge the call: ${
-          error instanceof Error ? error.message : error
-        }`,
-      };
-    }
-    if (!(verdict instanceof Promise)) {
-      const settled = verdict;
+    const answer = (verdict: Verdict) =>
       this.#reply(
         requestId,
-        () => controlSuccess(requestId, hookAnswer(settled)),
+        () => controlSuccess(requestId, hookAnswer(verdict)),
       );
-      return;
-    }
-    const limit = this.#options.judgeMs ?? 25_000;
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<Verdict>((resolve) => {
-      timer = setTimeout(
-        () =>
-          resolve({
-            decision: "deny",
-            reason: `No verdict within ${limit} ms`,
-          }),
-        limit,
-      );
-    });
-    Promise.race([verdict, late]).catch((error): Verdict => ({
-      decision: "deny",
-      reason: String(error),
-    }))
-      .then((settled) => {
-        clearTimeout(timer);
-        this.#reply(
-          requestId,
-          () => controlSuccess(requestId, hookAnswer(settled)),
-        );
-      });
-  }
-
-  #callOf(event: JsonObject): ToolCall {
-    return {
-      toolName: typeof event.tool_name === "string" ? event.tool_name : "",
-      input: event.tool_input ?? null,
-      cwd: typeof event.cwd === "string" ? event.cwd : this.#start?.cwd ?? "",
-      ...(typeof event.tool_use_id === "string"
-        ? { toolUseId: event.tool_use_id }
-        : {}),
-      ...(typeof event.agent_id === "string"
-        ? { agentId: event.agent_id }
-        : {}),
-    };
+    const verdict = judgeWithin(
+      () =>
+        this.#start?.judge(callOf(event, this.#start.cwd)) ??
+          { decision: "deny", reason: "no judge" },
+      this.#options.judgeMs ?? 25_000,
+    );
+    if (verdict instanceof Promise) verdict.then(answer);
+    else answer(verdict);
   }
 
   #serve(
@@ -543,49 +506,6 @@ export class StreamJsonDriver implements AgentDriver {
         }`,
       );
     }
-  }
-
-  async #request(request: JsonObject, timeoutMs: number): Promise<JsonObject> {
-    const child = this.#running();
-    const id = `bulkhead-${++this.#requests}-${
-      crypto.randomUUID().slice(0, 8)
-    }`;
-    const { promise, resolve, reject } = Promise.withResolvers<JsonObject>();
-    this.#replies.set(id, { resolve, reject });
-    const timer = setTimeout(() => {
-      this.#replies.delete(id);
-      reject(
-        new Error(
-          `the agent did not answer "${request.subtype}" within ${timeoutMs} ms`,
-        ),
-      );
-    }, timeoutMs);
-    try {
-      child.writeUrgent(
-        JSON.stringify({ type: "control_request", request_id: id, request }),
-      );
-      return await promise;
-    } finally {
-      clearTimeout(timer);
-      this.#replies.delete(id);
-    }
-  }
-
-  /** The echo of an answer of ours looks the same; only an id that we asked with counts. */
-  #settleReply(id: string, value: JsonObject | undefined): void {
-    const pending = this.#replies.get(id);
-    const response = value?.response;
-    if (pending === undefined || !isJsonObject(response)) return;
-    this.#replies.delete(id);
-    if (response.subtype === "success") {
-      pending.resolve(isJsonObject(response.response) ? response.response : {});
-    } else {pending.reject(
-        new Error(
-          typeof response.error === "string"
-            ? response.error
-            : "the agent refused",
-        ),
-      );}
   }
 
   #running(): AgentChild {
