@@ -10,6 +10,7 @@ import { recipesOf } from "./makefiles.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { readVariable } from "./parameters.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
+import { applyTable } from "./verbs.ts";
 
 /** Name of the shell's note of the prefix that a build was configured with; no variable's name. */
 const CONFIGURED = "configured prefix";
@@ -174,10 +175,41 @@ const make: CallReader = (call) => {
   return UNKNOWN_STREAM;
 };
 
+const ninja: CallReader = (call) => {
+  applyTable(call);
+  const read = readOptions(call.args, { takes: "-C -f -j -k -l -d -t" });
+  if (read.operands.includes("install") && !hasOption(read, "-n")) {
+    writes(
+      call,
+      readVariable("DESTDIR", call.state, call.context)?.[0] ??
+        configuredPrefix(call) ?? "/usr/local",
+    );
+  }
+  return UNKNOWN_STREAM;
+};
+
+const meson: CallReader = (call) => {
+  applyTable(call);
+  const read = readOptions(call.args, { takes: "-C -D --prefix --destdir" });
+  const prefix = optionValue(read, "--prefix");
+  if (prefix !== undefined) call.state.set(CONFIGURED, [[prefix]]);
+  if (read.operands[0] === "install" && !hasOption(read, "-n", "--dry-run")) {
+    writes(
+      call,
+      optionValue(read, "--destdir") ??
+        readVariable("DESTDIR", call.state, call.context)?.[0] ??
+        configuredPrefix(call) ?? "/usr/local",
+    );
+  }
+  return UNKNOWN_STREAM;
+};
+
 /** The programs by name. */
 export const BUILDS: Readonly<Record<string, CallReader>> = {
   cmake,
   configure,
+  meson,
+  ninja,
   make,
   gmake: make,
   bmake: make,

@@ -35,7 +35,17 @@ function systemManager(changes: RegExp, takes = ""): CallReader {
     const sub = read.operands[0] ?? "";
     if (changes.test(sub)) {
       refuses(call, { ...INSTALL, verb: `${call.name} ${sub}` });
-    } else applyGuess(call);
+    } else if (!applyTable(call)) applyGuess(call);
+    return UNKNOWN_STREAM;
+  };
+}
+
+/** Managers whose changes take more than one word to tell. */
+function managerByLine(changes: RegExp): CallReader {
+  return (call) => {
+    if (changes.test(call.args.join(" ")) && !call.args.includes("--help")) {
+      refuses(call, { ...INSTALL, verb: call.name });
+    } else if (!applyTable(call)) applyGuess(call);
     return UNKNOWN_STREAM;
   };
 }
@@ -348,7 +358,28 @@ export const PACKAGES: Readonly<Record<string, CallReader>> = {
   opam: tool,
   cabal: systemManager(/^(?:install|update)$/),
   stack: systemManager(/^(?:install|upgrade|setup)$/),
-  cpan: () => undefined,
+  cpan: managerByLine(/^(?!-[lvhOJ])\S/),
+  nimble: systemManager(/^(?:install|uninstall)$/),
+  spack: systemManager(/^(?:install|uninstall)$/),
+  guix: systemManager(/^(?:install|remove|upgrade|pull)$/),
+  choco: systemManager(/^(?:install|uninstall|upgrade)$/),
+  winget: systemManager(/^(?:install|uninstall|upgrade)$/),
+  scoop: systemManager(/^(?:install|uninstall|update)$/),
+  flit: systemManager(/^install$/),
+  mix: systemManager(
+    /^(?:archive\.install|archive\.uninstall|escript\.install|local\.(?:hex|rebar))$/,
+  ),
+  tfenv: tool,
+  jenv: tool,
+  nix: managerByLine(/^profile (?:install|add|remove|upgrade)\b/),
+  dart: managerByLine(/^pub global (?:de)?activate\b/),
+  pub: managerByLine(/^global (?:de)?activate\b/),
+  flutter: managerByLine(
+    /^(?:upgrade|downgrade|channel \w|precache|pub global (?:de)?activate)\b/,
+  ),
+  R: managerByLine(/(?:^| )CMD (?:INSTALL|REMOVE)\b|\binstall\.packages\(/),
+  Rscript: managerByLine(/\binstall\.packages\(/),
+  julia: managerByLine(/\bPkg\.(?:add|rm|update|develop)\b/),
   cpanm: (call) => {
     const read = readOptions(call.args, {
       takes: "-l -L --local-lib --local-lib-contained",
