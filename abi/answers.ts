@@ -10,6 +10,14 @@ import { AbiError } from "./errors.ts";
 import { isObject, parseJson } from "./json.ts";
 import type { CallOutcome } from "./poll_driver.ts";
 
+/** The outcome of a call that was stopped while the plugin was down. */
+export const RESTARTING: CallOutcome = {
+  kind: "cancelled",
+  text: "it was being started again",
+  cancelled: true,
+  ignoredCancel: false,
+};
+
 /**
  * What a call's outcome means to its caller.
  *

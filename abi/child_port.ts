@@ -198,15 +198,9 @@ export class ChildPort implements PluginPort {
       this.#requests.rest();
       this.#connection?.send({ t: "bye" });
       await Promise.race([this.#connection?.flushed(), this.#gone.promise]);
-      this.#fail(
-        new AbiError(
-          "closed",
-          `Cannot call plugin "${this.#options.name}": it was closed`,
-          {
-            plugin: this.#options.name,
-          },
-        ),
-      );
+      const { name: plugin } = this.#options;
+      const what = `Cannot call plugin "${plugin}": it was closed`;
+      this.#fail(new AbiError("closed", what, { plugin }));
     }
     // A destructor of the plugin may hang or crash now; nobody waits for it any more.
     await this.#process.end({ eofMs: 1_000, termMs: 1_000 });
@@ -365,13 +359,9 @@ export class ChildPort implements PluginPort {
     if (this.#closing || this.#death !== undefined) return;
     if (error !== undefined) {
       const why = error instanceof Error ? error.message : String(error);
-      this.#die(
-        new AbiError(
-          "protocol",
-          `Plugin "${this.#options.name}" was stopped: ${why}`,
-          { plugin: this.#options.name },
-        ),
-      );
+      const { name: plugin } = this.#options;
+      const what = `Plugin "${plugin}" was stopped: ${why}`;
+      this.#die(new AbiError("protocol", what, { plugin }));
       return;
     }
     // The socket closes a moment before the exit code is known.

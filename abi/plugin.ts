@@ -5,7 +5,7 @@
  */
 
 import type { IsolationBackend } from "@bulkhead/sandbox";
-import { callResult, handlerAnswer } from "./answers.ts";
+import { callResult, handlerAnswer, RESTARTING } from "./answers.ts";
 import { answerAction, headlessActions, type HostActions } from "./actions.ts";
 import { callSignal } from "./call_signal.ts";
 import {
@@ -139,9 +139,9 @@ export class NativePlugin implements AsyncDisposable {
     return this.#supervisor.port !== undefined;
   }
 
-  /** What confines its process; `none` inside this one. */
+  /** What confines its process, or did until it went down; `none` inside this one. */
   get isolation(): IsolationBackend {
-    return this.#supervisor.port?.isolation ?? "none";
+    return this.#supervisor.isolation;
   }
 
   /**
@@ -166,13 +166,7 @@ export class NativePlugin implements AsyncDisposable {
     const { signal } = stop;
     const port = await this.#supervisor.readyUntil(signal);
     if (port === undefined) {
-      const outcome = {
-        kind: "cancelled",
-        text: "it was being started again",
-        cancelled: true,
-        ignoredCancel: false,
-      } as const;
-      return callResult(this.name, name, outcome, stop.passed, graceMs);
+      return callResult(this.name, name, RESTARTING, stop.passed, graceMs);
     }
     const tool = findNamed(this.name, "tool", port.registration.tools, name);
     const outcome = await port.call({

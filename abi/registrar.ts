@@ -181,35 +181,27 @@ export class Registrar {
         return 0;
       },
     );
-    add(
+    const listed = (
+      slot: string,
+      what: string,
+      kind: "discover" | "beforeAgentStart",
+    ) =>
+      add(slot, HANDLER_ARGUMENTS, (call, free, userData) => {
+        const list = this.functions[kind];
+        if (!this.#valid(what, call)) return 1;
+        const rc = this.#push(what, list, handler(call, free, userData));
+        this.registration[kind] = list.length;
+        return rc;
+      });
+    listed(
       "register_resources_discover",
-      HANDLER_ARGUMENTS,
-      (call, free, userData) => {
-        if (!this.#valid("resources_discover handler", call)) return 1;
-        if (this.functions.discover.length >= MAX_ENTRIES) {
-          return this.#full(
-            "resources_discover handler",
-          );
-        }
-        this.functions.discover.push(handler(call, free, userData));
-        this.registration.discover = this.functions.discover.length;
-        return 0;
-      },
+      "resources_discover handler",
+      "discover",
     );
-    add(
+    listed(
       "register_before_agent_start",
-      HANDLER_ARGUMENTS,
-      (call, free, userData) => {
-        if (!this.#valid("before_agent_start handler", call)) return 1;
-        if (this.functions.beforeAgentStart.length >= MAX_ENTRIES) {
-          return this
-            .#full("before_agent_start handler");
-        }
-        this.functions.beforeAgentStart.push(handler(call, free, userData));
-        this.registration.beforeAgentStart =
-          this.functions.beforeAgentStart.length;
-        return 0;
-      },
+      "before_agent_start handler",
+      "beforeAgentStart",
     );
     add(
       "register_oauth_provider",

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { requirePermissions } from "@bulkhead/sandbox";
+import { type IsolationBackend, requirePermissions } from "@bulkhead/sandbox";
 import type { ActionAnswer } from "./action_worker.ts";
 import { ChildPort } from "./child_port.ts";
 import { Engine } from "./engine.ts";
@@ -37,6 +37,8 @@ export class Supervisor {
   disabled: AbiError | undefined;
   /** The running plugin. */
   port: PluginPort | undefined;
+  /** What confines it, or did until it went down. */
+  isolation: IsolationBackend = "none";
   readonly #options: NativePluginOptions;
   readonly #answer: (action: number, args: string) => Promise<ActionAnswer>;
   readonly #restart: RestartPolicy;
@@ -206,6 +208,7 @@ export class Supervisor {
 
   #adopt(port: PluginPort): void {
     this.port = port;
+    this.isolation = port.isolation;
     this.registration = port.registration;
     // It may have died in the moment between its start and now.
     if (port.death !== undefined) this.#onDeath(port, port.death);

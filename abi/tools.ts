@@ -128,6 +128,10 @@ async function execute(
 ): Promise<ToolResult> {
   const started = performance.now();
   const { onUpdate, signal, cwd, toolCallId } = context;
+  const deadline = Math.min(
+    timeoutMs ?? Infinity,
+    context.timeoutMs ?? Infinity,
+  );
   const details = (): ToolCallDetails => ({
     exitCode: null,
     signal: null,
@@ -141,7 +145,7 @@ async function execute(
   try {
     const result = await plugin.callTool(tool, args, {
       ...signal === undefined ? {} : { signal },
-      ...timeoutMs === undefined ? {} : { timeoutMs },
+      ...Number.isFinite(deadline) ? { timeoutMs: deadline } : {},
       ...cwd === undefined ? {} : { cwd },
       ...toolCallId === undefined ? {} : { toolCallId },
       ...onUpdate === undefined

@@ -4,6 +4,7 @@ import {
   EVENT_NAMES,
   NativeHost,
   type NativeToolResult,
+  nativeTools,
 } from "@bulkhead/abi";
 import {
   assert,
@@ -309,4 +310,23 @@ test("a path with blanks, commas and letters of other scripts is a path", async 
   } finally {
     await Deno.remove(dir, { recursive: true });
   }
+});
+
+test("a registered tool takes its caller's tighter deadline, and after a crash tells what confined it", async () => {
+  await using plugin = await open("07_never_finish");
+  const tool = (from: typeof plugin, name: string) => {
+    const found = nativeTools(from, { timeoutMs: 600_000 }).find((each) =>
+      each.name === name
+    );
+    assert(found);
+    return found;
+  };
+  const late = await tool(plugin, "probe_pending").execute({}, {
+    timeoutMs: 30,
+  });
+  assertEquals([late.isError, late.details?.timedOut], [true, true]);
+  await using mortal = await open("17_crash");
+  const dead = await tool(mortal, "probe_crash").execute({ how: "segv" });
+  assertEquals([dead.isError, dead.details?.signal], [true, "SIGSEGV"]);
+  assert(dead.details?.isolation !== "none");
 });
