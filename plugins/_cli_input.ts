@@ -6,6 +6,7 @@ import {
   UsageError,
 } from "@bulkhead/sandbox/command";
 import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
+import { parseExact } from "./_exact_json.ts";
 import { printable } from "./_text.ts";
 
 /** A path of the command line as an absolute one. */
@@ -26,8 +27,7 @@ export async function jsonArgument(
     ? await new Response(command.io.stdin).text()
     : given;
   try {
-    const value: unknown = JSON.parse(text);
-    return value;
+    return parseExact(text);
   } catch (error) {
     throw new UsageError(
       `Cannot read the command line: --${flag} is not JSON: ${

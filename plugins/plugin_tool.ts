@@ -5,6 +5,7 @@
  */
 
 import { IsolationUnavailableError, namePermission } from "@bulkhead/sandbox";
+import { mayHoldLongNumbers } from "./_exact_json.ts";
 import {
   OUTPUT_MAX_BYTES,
   type PluginProgram,
@@ -55,7 +56,9 @@ async function executePluginTool(
   try {
     stdin = JSON.stringify(input) ?? "{}";
     // What is checked is what the tool will read, whatever classes the host used.
-    if (!isRecord(input)) input = JSON.parse(stdin);
+    if (!isRecord(input) || mayHoldLongNumbers(stdin)) {
+      input = JSON.parse(stdin);
+    }
   } catch (error) {
     return textResult(
       `invalid arguments for \`${tool.name}\`: not JSON: ${messageOf(error)}`,

@@ -46,6 +46,7 @@ import {
   McpError,
 } from "@modelcontextprotocol/sdk/types.js";
 import { readLines } from "@bulkhead/sandbox";
+import { parseMessage } from "./_exact_json.ts";
 import {
   callServedTool,
   servedTools,
@@ -362,8 +363,7 @@ function parseLine(bytes: Uint8Array): unknown {
   const text = new TextDecoder().decode(bytes).trim();
   if (text === "") return null;
   try {
-    const value: unknown = JSON.parse(text);
-    return value ?? undefined;
+    return parseMessage(text) ?? undefined;
   } catch {
     return undefined;
   }

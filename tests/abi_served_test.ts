@@ -85,10 +85,10 @@ Deno.test({
           "call",
           name,
           "--args",
-          '{"a":1}',
+          '{"a":12345678901234567890}',
         ]);
         assertEquals([code, err.includes("error")], [0, false], err);
-        assertStringIncludes(out, 'params={"a":1');
+        assertStringIncludes(out, 'params={"a":12345678901234567890,');
       }
       const failed = await plugins(world, ["call", "probe/probe_fail"]);
       assertEquals([failed.code, failed.err.includes("planned failure ✗")], [
@@ -118,11 +118,12 @@ Deno.test({
         {
           id: 3,
           method: "tools/call",
-          params: { name: "plugin__probe__probe_echo", arguments: { a: 1 } },
+          params: { name: "plugin__probe__probe_echo", arguments: { a: "N" } },
         },
       ];
       const lines = requests.map((request) =>
-        JSON.stringify({ jsonrpc: "2.0", ...request }) + "\n"
+        JSON.stringify({ jsonrpc: "2.0", ...request })
+          .replace('"N"', "12345678901234567890") + "\n"
       );
       const { code, out, err } = await plugins(
         world,
@@ -137,6 +138,9 @@ Deno.test({
       ) => name);
       assertEquals(names?.length, 5);
       const { content } = answers.find(({ id }) => id === 3)?.result ?? {};
-      assertStringIncludes(content?.[0]?.text, 'params={"a":1');
+      assertStringIncludes(
+        content?.[0]?.text,
+        'params={"a":12345678901234567890,',
+      );
     }),
 });
