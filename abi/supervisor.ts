@@ -7,6 +7,7 @@
 import { type IsolationBackend, requirePermissions } from "@bulkhead/sandbox";
 import type { ActionAnswer } from "./action_worker.ts";
 import { ChildPort } from "./child_port.ts";
+import { ACTION_ERROR } from "./codes.ts";
 import { Engine } from "./engine.ts";
 import { DEFAULT_LIMITS, type EngineLimits } from "./engine_types.ts";
 import { AbiError } from "./errors.ts";
@@ -22,6 +23,11 @@ const DEFAULT_RESTART: RestartPolicy = {
   windowMs: 60_000,
 };
 const START_TIMEOUT_MS = 10_000;
+/** What a process hears that was replaced by a reload. */
+const STALE: ActionAnswer = {
+  rc: ACTION_ERROR,
+  text: '{"error":"stale: the plugin was reloaded"}',
+};
 
 /** One plugin over all of its processes. */
 export class Supervisor {
@@ -45,6 +51,9 @@ export class Supervisor {
   readonly #crashes: number[] = [];
   readonly #ending = new Set<Promise<void>>();
   readonly #wake = new AbortController();
+  readonly #generations = new WeakMap<PluginPort, number>();
+  #started = 0;
+  #current = 0;
   #starting: Promise<PluginPort> | undefined;
   #closing: Promise<void> | undefined;
   #reloading: Promise<void> | undefined;
@@ -166,7 +175,12 @@ export class Supervisor {
   async #start(): Promise<PluginPort> {
     const options = this.#options;
     const limits: EngineLimits = { ...DEFAULT_LIMITS, ...options.limits };
-    const answer = this.#answer;
+    const generation = ++this.#started;
+    const answer = (action: number, args: string): Promise<ActionAnswer> =>
+      // A thread of a process that was replaced must not act on the session of the new one.
+      generation < this.#current
+        ? Promise.resolve(STALE)
+        : this.#answer(action, args);
     const sessionId = this.session;
     if (options.mode === "process") {
       // Callbacks and pointers need the whole grant, not one for the library.
@@ -180,7 +194,7 @@ export class Supervisor {
         accounting: options.accounting ?? false,
         ...sessionId === undefined ? {} : { sessionId },
       });
-      return new LocalPort(engine);
+      return this.#numbered(new LocalPort(engine), generation);
     }
     requirePermissions("Starting a native plugin", [
       { name: "run" },
@@ -189,7 +203,7 @@ export class Supervisor {
       { name: "net" },
       { name: "env" },
     ]);
-    return await ChildPort.start({
+    const port = await ChildPort.start({
       report: this.library,
       name: this.name,
       limits,
@@ -204,10 +218,17 @@ export class Supervisor {
       ...sessionId === undefined ? {} : { sessionId },
       ...options.onOutput === undefined ? {} : { onOutput: options.onOutput },
     });
+    return this.#numbered(port, generation);
+  }
+
+  #numbered(port: PluginPort, generation: number): PluginPort {
+    this.#generations.set(port, generation);
+    return port;
   }
 
   #adopt(port: PluginPort): void {
     this.port = port;
+    this.#current = this.#generations.get(port) ?? this.#current;
     this.isolation = port.isolation;
     this.registration = port.registration;
     // It may have died in the moment between its start and now.

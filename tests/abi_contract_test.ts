@@ -330,3 +330,30 @@ test("a registered tool takes its caller's tighter deadline, and after a crash t
   assertEquals([dead.isError, dead.details?.signal], [true, "SIGSEGV"]);
   assert(dead.details?.isolation !== "none");
 });
+
+test("what is left of a plugin that was reloaded cannot act any more", async () => {
+  let asked = 0;
+  await using plugin = await open("asks", {
+    actions: {
+      getCliFlag: () => {
+        asked++;
+        return { value: null };
+      },
+    },
+  });
+  const abort = new AbortController();
+  const old = assertRejects(
+    () => plugin.callTool("probe_ask", { wait: "1" }, { signal: abort.signal }),
+    AbiError,
+    "cancelled by host",
+  );
+  while (asked === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await plugin.reload();
+  assertEquals(asked, 1);
+  // Its cancel and its destroy ask the host, which answers "stale".
+  abort.abort();
+  await old;
+  assertEquals(asked, 1);
+  await say(plugin, "probe_ask");
+  assert(asked > 1);
+});
