@@ -42,8 +42,12 @@ export const readAwk: CallReader = (call) => {
       });
     }
   }
-  if (read.options.some(([name, value]) => name === "-f" && value === "-")) {
-    programs.push(call.stdin.text ?? "");
+  for (const [name, file] of read.options) {
+    if (!/^(?:-f|--file|-E|--exec)$/.test(name) || file === undefined) continue;
+    const { text } = file === "-"
+      ? call.stdin
+      : call.context.readFile(file, call.state);
+    if (text !== undefined) programs.push(text);
   }
   for (const program of programs) readProgram(call, program, names, operands);
   return undefined;

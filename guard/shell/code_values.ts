@@ -313,6 +313,16 @@ export class CodeValues {
         ? undefined
         : { text: home, end: called, isPath: name.endsWith("Path.home") };
     }
+    if (/^(?:__dirname|import\.meta\.dirname)$/.test(name)) {
+      return { text: ".", end };
+    }
+    if (
+      /^(?:(?:os\.)?getcwd|process\.cwd|Deno\.cwd|(?:pathlib\.)?Path\.cwd|Dir\.pwd)$/
+        .test(name)
+    ) {
+      const called = this.isMark(end, "(") ? end + 2 : end;
+      return { text: ".", end: called, isPath: name.endsWith("Path.cwd") };
+    }
     return undefined;
   }
 

@@ -218,7 +218,9 @@ export class Context {
     const target = this.resolve(path, state);
     if (target === undefined || !isKnown(target)) return;
     const before = append ? this.files.get(target) : undefined;
-    if (append && before === undefined || content.text === undefined) {
+    if (!append && content.text === undefined && content.items !== undefined) {
+      this.files.set(target, content);
+    } else if (append && before === undefined || content.text === undefined) {
       this.files.delete(target);
     } else {this.files.set(target, {
         text: (before?.text ?? "") + content.text,

@@ -121,9 +121,13 @@ const python: CallReader = (call) => {
 function script(
   call: Call,
   file: string,
-  args: readonly string[],
+  given: readonly string[],
   language: Lexicon,
 ): Stream {
+  // `process.argv` of a script holds its name, which code of an option has not.
+  const args = language === "javascript" && /^(?:node|bun|tsx)/.test(call.name)
+    ? [file, ...given]
+    : given;
   if (file === "-" || /^\/dev\/(?:stdin|fd\/0)$/.test(file)) {
     fromInput(call, language, args);
   } else {
@@ -313,6 +317,12 @@ const bun: CallReader = (call) => {
       call.args.slice(at + 2),
     );
     return UNKNOWN_STREAM;
+  }
+  const [first = "", ...rest] = call.args[0] === "run"
+    ? call.args.slice(1)
+    : call.args;
+  if (/\.[cm]?[jt]sx?$/.test(first)) {
+    return script(call, first, rest, "javascript");
   }
   if (call.args[0] === "x") {
     return call.context.run.argv(

@@ -39,6 +39,13 @@ export const readSed: CallReader = (call) => {
       ? [value]
       : []
   );
+  for (const [name, value] of read.options) {
+    if (name !== "-f" && name !== "--file" || value === undefined) continue;
+    const { text } = value === "-"
+      ? call.stdin
+      : call.context.readFile(value, call.state);
+    if (text !== undefined) scripts.push(text);
+  }
   let operands = read.operands;
   // BSD's `sed -i '' script file`.
   if (inPlace && operands[0] === "") operands = operands.slice(1);
