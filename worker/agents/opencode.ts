@@ -75,6 +75,8 @@ export interface OpenCodeOptions {
 const HELLO_MS = 30_000;
 const NO_HELLO =
   "its plugin did not call home, so no turn is started: is OPENCODE_PURE set?";
+const GOING_MS = 1000;
+const ENDED = "it ended before it was ready";
 const SETTLE_MS = 1500;
 
 /** Everything that exists once OpenCode runs. */
@@ -174,9 +176,14 @@ class OpenCodeDriver implements AgentDriver {
     try {
       return await this.#open(running, start, password);
     } catch (error) {
+      // A request that breaks off says less than that the server is gone, which shows a moment later.
+      const broken = error instanceof TypeError ||
+        error instanceof DOMException;
+      if (broken) await atMost(child.ended, GOING_MS);
+      const gone = broken && !child.status.alive;
       const end = await child.close({ eofMs: 0, termMs: 2000 });
       await this.ended;
-      throw this.#failed(error, end);
+      throw this.#failed(gone ? ENDED : error, end);
     }
   }
 
@@ -305,9 +312,16 @@ class OpenCodeDriver implements AgentDriver {
       sessionOf(api, start.resume, this.#options.sessionMs ?? 120_000),
     ]);
     this.#frames.root = session;
+    const died = running.child.ended.then((): never => {
+      throw new Error(ENDED);
+    });
     const [events] = await Promise.all([
       api.events(),
-      within(running.bridge.hello, HELLO_MS, NO_HELLO),
+      within(
+        Promise.race([running.bridge.hello, died]),
+        HELLO_MS,
+        NO_HELLO,
+      ),
     ]);
     this.#read(running, events);
     this.#queue.push({

@@ -36,6 +36,12 @@ export class OpencodeApiError extends Error {
   }
 }
 
+/** Thrown when the server does not answer in time. */
+export class OpencodeLateError extends Error {
+  /** The name that stands in front of the message. */
+  override name = "OpencodeLateError";
+}
+
 /** Speaks with one server. */
 export class OpencodeApi {
   readonly #origin: string;
@@ -85,7 +91,7 @@ export class OpencodeApi {
       text = await response.text();
     } catch (cause) {
       if (!timeout.aborted) throw cause;
-      throw new Error(
+      throw new OpencodeLateError(
         `it did not answer "${method} ${path}" within ${timeoutMs} ms`,
       );
     }

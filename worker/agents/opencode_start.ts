@@ -10,7 +10,11 @@ import { isJsonObject, type JsonObject } from "../frame.ts";
 import { isOlder } from "./_programs.ts";
 import { within } from "./_within.ts";
 import type { Bridge } from "./bridge.ts";
-import { type OpencodeApi, OpencodeApiError } from "./opencode_api.ts";
+import {
+  type OpencodeApi,
+  OpencodeApiError,
+  OpencodeLateError,
+} from "./opencode_api.ts";
 import { opencodePlugin } from "./opencode_plugin.ts";
 import { guardHook, markerLog, toolEntry } from "./relays.ts";
 
@@ -195,7 +199,7 @@ export async function sessionOf(
     const made = await api.call("POST", "/session", {}, limitMs);
     if (typeof made.id === "string") return made.id;
   } catch (error) {
-    if (error instanceof OpencodeApiError) throw error;
+    if (!(error instanceof OpencodeLateError)) throw error;
     throw new Error(
       `it made no session within ${limitMs} ms: at its first start it fetches packages with npm, check the network`,
     );
