@@ -53,6 +53,11 @@ export async function writeScaffold(
   language: PluginLanguage,
 ): Promise<string[]> {
   const name = dir.replace(/\/+$/, "").split("/").at(-1) ?? "";
+  if (/^\.{0,2}$/.test(name)) {
+    throw new TypeError(
+      `Cannot create a plugin in "${dir}": name a directory that does not exist yet, after the plugin`,
+    );
+  }
   const files = scaffoldPlugin(name, language);
   await namedPermissions("Creating a plugin", () => write(dir, name, files));
   return Object.keys(files);
@@ -63,6 +68,8 @@ async function write(
   name: string,
   files: Readonly<Record<string, string>>,
 ): Promise<void> {
+  const above = dir.replace(/\/*[^/]+\/*$/, "");
+  if (above !== "") await Deno.mkdir(above, { recursive: true });
   try {
     await Deno.mkdir(dir);
   } catch (error) {

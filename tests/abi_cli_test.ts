@@ -190,6 +190,12 @@ test("header writes the header, new writes a plugin that the hosts understand", 
     const again = await json("new", `${dir}/my-plugin`, "--lang", "c");
     assertEquals(again.code, 1);
     assertEquals((await json("new", `${dir}/Bad Name`)).code, 1);
+    assertEquals((await json("new", `${dir}/a/b/deep`)).code, 0);
+    const here = await json("new", ".");
+    assertStringIncludes(
+      JSON.stringify(here.value.error),
+      "does not exist yet",
+    );
     const { parseManifest } = await import("@bulkhead/plugins");
     const manifest = parseManifest(
       await Deno.readTextFile(`${dir}/my-plugin/plugin.toml`),
