@@ -340,6 +340,13 @@ Deno.test({
       start(await program("silent", "exec sleep 600"), {}, 300),
       "was not ready within 300 ms",
     );
+    const file = `${world.home}/file`;
+    await Deno.writeTextFile(file, "");
+    await says(
+      start([codex!], { HOME: file }),
+      `can "${file}/.codex" be written to?`,
+      "Not a directory",
+    );
     const old =
       `read line; echo '{"id":1,"result":{"userAgent":"bulkhead/0.100.0 (x)"}}'; exec cat >/dev/null`;
     await says(

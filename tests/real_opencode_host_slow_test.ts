@@ -327,6 +327,13 @@ Deno.test({
       start(await program("silent", "exec sleep 600"), {}, 300),
       "did not say that it listens within 300 ms",
     );
+    const file = `${world.home}/file`;
+    await Deno.writeTextFile(file, "");
+    await says(
+      start([opencode!], { HOME: file }),
+      "ENOTDIR",
+      `${file}/.local/share/opencode`,
+    );
     const stop = new AbortController();
     const server = Deno.serve({
       signal: stop.signal,

@@ -29,7 +29,7 @@ export * from "./agent_child.ts";
 export * from "./agents/claude.ts";
 export * from "./agents/driver.ts";
 export * from "./agents/scripted.ts";
-export * from "./agents/start_error.ts";
+export { AgentStartError } from "./agents/start_error.ts";
 export * from "./agents/stream_json.ts";
 export * from "./asks.ts";
 export * from "./client.ts";

@@ -73,6 +73,19 @@ const INTERRUPT_MS = 10_000;
 const SETTLE_MS = 1500;
 const NOT_FOUND = -32601;
 
+/** Codex does not say where it could not write. */
+function withHome(
+  error: unknown,
+  end: AgentEnd,
+  env: Readonly<Record<string, string>>,
+): string {
+  const why = error instanceof Error ? error.message : String(error);
+  if (!/os error (?:13|20|28|30)\)/.test(end.stderrTail)) return why;
+  return `${why}, can "${
+    env.CODEX_HOME ?? `${env.HOME}/.codex`
+  }" be written to?`;
+}
+
 /** Everything that exists once Codex runs. */
 interface Running {
   readonly child: AgentChild;
@@ -157,7 +170,7 @@ class CodexDriver implements AgentDriver {
       await bridge?.close();
       await clean();
       if (this.#running === undefined) this.#resolveEnded(end);
-      throw startError(this.name, error, end);
+      throw startError(this.name, withHome(error, end, env), end);
     }
   }
 

@@ -21,7 +21,7 @@ export class AgentStartError extends Error {
     end: AgentEnd,
     frames: readonly AgentFrame[] = [],
   ) {
-    const last = end.stderrTail.trim().split("\n").at(-1) ?? "";
+    const last = lastWords(end.stderrTail);
     super(
       `Cannot start the agent "${agent}": ${why}${
         last === "" ? "" : `: ${last}`
@@ -31,4 +31,24 @@ export class AgentStartError extends Error {
     this.end = end;
     this.frames = frames;
   }
+}
+
+// deno-lint-ignore no-control-regex -- colours are what is looked for
+const COLOUR = /\x1b\[[\d;]*m/g;
+
+/** What comes after a program's own words: where in it, and what runs it. */
+const FRAME = /^(?:\s|Stack backtrace|Bun v|Node\.js v|note: )/;
+
+/**
+ * The last thing a program has said about itself, without the stack behind it.
+ *
+ * @param text The end of its standard error
+ * @returns One line; empty when there is none
+ */
+export function lastWords(text: string): string {
+  const lines = text.replace(COLOUR, "").split("\n").filter((line) =>
+    line.trim() !== ""
+  );
+  return (lines.findLast((line) => !FRAME.test(line)) ?? lines.at(-1) ?? "")
+    .trim();
 }

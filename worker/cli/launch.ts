@@ -6,7 +6,7 @@
 
 import { denoEntry, denoFlags, startProcess } from "@bulkhead/sandbox";
 import { stateOf } from "../agents/acp_program.ts";
-import { AgentStartError } from "../agents/start_error.ts";
+import { AgentStartError, lastWords } from "../agents/start_error.ts";
 import { connect } from "../client.ts";
 import { fleetAddresses, type FleetSettings } from "../fleet_settings.ts";
 import { besideOf } from "../socket.ts";
@@ -110,7 +110,7 @@ export async function launch(
     }
   }
   const report = await child.end({ eofMs: 0 });
-  const last = (await words).trim().split("\n").at(-1) ?? "";
+  const last = lastWords(await words);
   if (last !== "") throw new Error(last.replace(/^error: /, ""));
   throw new AgentStartError("worker", "it does not answer", {
     ...report,
