@@ -31,7 +31,8 @@ import {
 } from "./state.ts";
 import { outputOf } from "./streams.ts";
 import { applyGuess, applyTable, changesAccount } from "./verbs.ts";
-import { SHELL_STRINGS, unwrap, type Unwrapped, WRAPPERS } from "./wrappers.ts";
+import { SHELL_STRINGS } from "./shell_strings.ts";
+import { unwrap, type Unwrapped, WRAPPERS } from "./wrappers.ts";
 
 const READERS: Readonly<Record<string, CallReader>> = {
   ...ARCHIVES,

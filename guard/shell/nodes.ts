@@ -17,6 +17,7 @@ import type {
   While,
 } from "unbash";
 import { ANY, SEG } from "../holes.ts";
+import { anyOf, runAndOr } from "./and_or.ts";
 import { runCommand } from "./command.ts";
 import type { Context } from "./context.ts";
 import { applyRedirects } from "./redirects.ts";
@@ -25,7 +26,6 @@ import {
   joinStreams,
   type State,
   type Stream,
-  union,
   UNKNOWN_STREAM,
   type Values,
 } from "./state.ts";
@@ -109,7 +109,7 @@ function runNode(
     case "Pipeline":
       return runPipeline(node, state, stdin, context);
     case "AndOr":
-      return runAndOr(node, state, stdin, context);
+      return runAndOr(node, state, stdin, context, runNode);
     case "CompoundList":
     case "BraceGroup":
       return runList(
@@ -227,25 +227,6 @@ function branch(
   return { output: runList(list, inner, stdin, context), state: inner };
 }
 
-function anyOf(outputs: readonly Stream[], maybeNone: boolean): Stream {
-  const all = maybeNone ? [EMPTY_STREAM, ...outputs] : outputs;
-  const first = all[0];
-  if (
-    first !== undefined &&
-    all.every((one) => one.text !== undefined && one.text === first.text)
-  ) {
-    return first;
-  }
-  if (all.some((one) => one.text === undefined && one.items === undefined)) {
-    return UNKNOWN_STREAM;
-  }
-  const items = new Set(
-    all.flatMap((one) => one.items ?? (one.text ?? "").split("\n")),
-  );
-  items.delete("");
-  return items.size > MAX_ITEMS ? UNKNOWN_STREAM : { items: [...items] };
-}
-
 function runPipeline(
   node: Pipeline,
   state: State,
@@ -261,96 +242,6 @@ function runPipeline(
     stream = own ? run(state) : context.inSubshell(state, run);
   }
   return stream;
-}
-
-/** Commands whose failure is an everyday outcome, so that what follows may not run. */
-const TESTS = new Set([
-  "[",
-  "test",
-  "false",
-  "grep",
-  "egrep",
-  "rg",
-  "command",
-  "which",
-  "type",
-  "hash",
-]);
-
-function maySkip(node: PipelineNode): boolean {
-  if (node.type === "TestCommand" || node.type === "ArithmeticCommand") {
-    return true;
-  }
-  if (node.type === "Pipeline") {
-    return node.prefixes.some((prefix) => prefix.type === "Negation") ||
-      node.commands.some(maySkip);
-  }
-  if (node.type === "Redirected") return maySkip(node.command);
-  return node.type === "Command" && node.name !== undefined &&
-    TESTS.has(node.name.value);
-}
-
-function runAndOr(
-  node: AndOr,
-  state: State,
-  stdin: Stream,
-  context: Context,
-): Stream {
-  const [first, ...rest] = node.commands;
-  if (first === undefined) return EMPTY_STREAM;
-  // What the shell looks like when the command on the left has failed.
-  let before = state.fork();
-  let output = runNode(first, state, stdin, context);
-  let uncertain = maySkip(first);
-  // Behind a test the chain goes on in a fork, so that each link sees the one before it.
-  let current = state;
-  const skipped: State[] = [];
-  const rejoin = () => {
-    for (
-      let outer = skipped.pop();
-      outer !== undefined;
-      outer = skipped.pop()
-    ) {
-      outer.merge([current], true);
-      current = outer;
-    }
-  };
-  for (const [i, command] of rest.entries()) {
-    if (node.operators[i] === "&&") {
-      if (uncertain) {
-        skipped.push(current);
-        current = current.fork();
-      }
-      before = current.fork();
-      const printed = runNode(command, current, stdin, context);
-      output = uncertain
-        ? anyOf([output, printed], false)
-        : joinStreams(output, printed);
-      uncertain = maySkip(command);
-    } else {
-      // The right side runs where the left side has failed: from the state before it.
-      const inner = before.fork();
-      for (const outer of skipped) inner.cwd = union(inner.cwd, outer.cwd);
-      rejoin();
-      const other = runNode(command, inner, stdin, context);
-      output = anyOf([output, other], false);
-      if (!inner.ended) {
-        const done = state.fork();
-        const failed = state.fork();
-        failed.cwd = inner.cwd;
-        failed.oldCwd = inner.oldCwd;
-        for (const name of inner.changedFrom(before)) {
-          const value = inner.get(name);
-          if (value !== undefined) failed.set(name, value);
-        }
-        state.merge([done, failed], false);
-        state.traps.push(...inner.traps);
-      }
-      uncertain = false;
-    }
-  }
-  rejoin();
-  return output;
 }
 
 function runCase(

@@ -8,6 +8,7 @@ import { ANY, SUB } from "../holes.ts";
 import type { EffectMode } from "../effect.ts";
 import { hasWriteSign } from "../write_sign.ts";
 import type { Context } from "./context.ts";
+import { statements, type Word } from "./powershell_words.ts";
 import type { State } from "./state.ts";
 
 /** Which parameters and positions of a cmdlet name what it writes. */
@@ -169,21 +170,6 @@ function write(
   );
 }
 
-interface Word {
-  text: string;
-  quoted: boolean;
-  redirect?: boolean;
-}
-
-/** One statement: its words, and how it stands in a pipeline. */
-interface PowerStatement {
-  words: Word[];
-  /** It takes what the statement before it gives. */
-  piped: boolean;
-  /** It gives to the next one. */
-  pipes: boolean;
-}
-
 function statement(
   words: Word[],
   state: State,
@@ -321,129 +307,4 @@ function statement(
   for (const path of chosen) {
     write(context, state, name, path, cmdlet.mode ?? "content");
   }
-}
-
-/** Splits text into statements of words; strings, comments and variables resolved. */
-function* statements(
-  text: string,
-  state: State,
-  context: Context,
-): Generator<PowerStatement> {
-  let words: Word[] = [];
-  let piped = false;
-  for (let i = 0; i < text.length;) {
-    const char = text[i] ?? "";
-    const two = text.slice(i, i + 2);
-    if (two === "<#") {
-      const close = text.indexOf("#>", i);
-      i = close === -1 ? text.length : close + 2;
-    } else if (char === "#") {
-      const close = text.indexOf("\n", i);
-      i = close === -1 ? text.length : close;
-    } else if (two === "@'" || two === '@"') {
-      const close = text.indexOf(`\n${two[1]}@`, i);
-      words.push({
-        text: text.slice(i + 2, close === -1 ? undefined : close),
-        quoted: true,
-      });
-      i = close === -1 ? text.length : close + 3;
-    } else if (/[;\n|{}()]/.test(char) || two === "&&") {
-      const pipes = char === "|" && two !== "||";
-      // One by one, so that a statement sees what those before it have assigned.
-      if (words.length > 0) yield { words, piped, pipes };
-      if (words.length > 0 || pipes || char !== "\n") piped = pipes;
-      words = [];
-      i += two === "&&" || two === "||" ? 2 : 1;
-    } else if (/\s/.test(char)) i++;
-    else {
-      const redirect = /^(?:[\d*]?>>?)/.exec(text.slice(i));
-      if (redirect !== null) {
-        i += redirect[0].length;
-        const copy = /^&\d/.exec(text.slice(i));
-        if (copy !== null) i += 2;
-        else words.push({ text: redirect[0], quoted: false, redirect: true });
-        continue;
-      }
-      const word = readWord(text, i, state, context);
-      words.push(word.word);
-      i = word.end;
-    }
-  }
-  if (words.length > 0) yield { words, piped, pipes: false };
-}
-
-function readWord(
-  text: string,
-  from: number,
-  state: State,
-  context: Context,
-): { word: Word; end: number } {
-  let value = "";
-  let quoted = false;
-  let i = from;
-  for (; i < text.length; i++) {
-    const char = text[i] ?? "";
-    if (char === "'") {
-      const close = text.indexOf("'", i + 1);
-      value += text.slice(i + 1, close === -1 ? undefined : close);
-      quoted = true;
-      i = close === -1 ? text.length : close;
-    } else if (char === '"') {
-      quoted = true;
-      for (i++; i < text.length && text[i] !== '"'; i++) {
-        if (text[i] === "`") value += text[++i] ?? "";
-        else if (text[i] === "$") {
-          const variable = expand(text, i, state, context);
-          value += variable.value;
-          i = variable.end - 1;
-        } else value += text[i];
-      }
-    } else if (char === "`") value += text[++i] ?? "";
-    else if (char === "$") {
-      const variable = expand(text, i, state, context);
-      // The name of an assignment stays a name.
-      if (/^\s*=(?!=)/.test(text.slice(variable.end)) && value === "") {
-        value += text.slice(i, variable.end);
-      } else value += variable.value;
-      i = variable.end - 1;
-    } else if (/[\s;|{}()>]/.test(char)) break;
-    else value += char;
-  }
-  if (!quoted && /^~(?:[\\/]|$)/.test(value)) {
-    value = (context.home ?? ANY) + value.slice(1);
-  }
-  if (!quoted && /[*?]/.test(value)) value = value.replace(/[*?]+/g, "\uE002");
-  return { word: { text: value, quoted }, end: Math.max(i, from + 1) };
-}
-
-function expand(
-  text: string,
-  at: number,
-  state: State,
-  context: Context,
-): { value: string; end: number } {
-  const match = /^\$(?:\{([^}]+)\}|((?:env:)?\w+)|\()/i.exec(
-    text.slice(at, at + 200),
-  );
-  if (match === null) return { value: "$", end: at + 1 };
-  const name = (match[1] ?? match[2] ?? "").toLowerCase();
-  const end = at + match[0].length;
-  if (name === "") {
-    const close = text.indexOf(")", end);
-    return { value: ANY, end: close === -1 ? text.length : close + 1 };
-  }
-  if (name === "null") return { value: "$null", end };
-  if (name === "home" || name === "env:home") {
-    return { value: context.home ?? ANY, end };
-  }
-  if (name === "pwd" || name === "env:pwd") {
-    return { value: state.cwd[0] ?? ANY, end };
-  }
-  const own = state.get(name)?.[0];
-  if (own?.length === 1) return { value: own[0] ?? ANY, end };
-  if (name.startsWith("env:")) {
-    const wanted = name.slice(4).toUpperCase();
-    return { value: context.env[wanted] ?? ANY, end };
-  }
-  return { value: ANY, end };
 }
