@@ -410,6 +410,48 @@ Deno.test("worker: start puts a worker into the background with the flags it nee
   }
 });
 
+Deno.test("worker: start says in one line how to install an agent that is missing, and leaves nothing", async () => {
+  await using world = await WorkerWorld.make();
+  const [path, claims] = ["PATH", "FNO_CLAIMS_ROOT"].map((name) =>
+    Deno.env.get(name)
+  );
+  Deno.env.set("FNO_CLAIMS_ROOT", world.root);
+  const bare = `${world.root}/bin`;
+  await Deno.mkdir(bare);
+  Deno.env.set("PATH", bare);
+  try {
+    const cases = [
+      ["claude", "npm install -g @anthropic-ai/claude-code"],
+      ["codex", "npm install -g @openai/codex"],
+      ["opencode", "npm install -g opencode-ai"],
+      ["acp:nobody acp", '"nobody" is not on the PATH'],
+    ];
+    for (const [agent = "", fix = ""] of cases) {
+      const said = await say([
+        "start",
+        "demo",
+        "--agent",
+        agent,
+        "--cwd",
+        world.cwd,
+        "--home",
+        world.root,
+      ]);
+      assertEquals([said.code, said.out], [1, ""], agent);
+      assertStringIncludes(said.err, fix);
+      assertEquals(said.err.trim().split("\n").length, 1, said.err);
+    }
+    const listed = await say(["list", "--home", world.root, "--json"]);
+    for (const worker of JSON.parse(listed.out).workers) {
+      assertEquals([worker.pid, worker.agentPid], [null, null]);
+    }
+  } finally {
+    if (path !== undefined) Deno.env.set("PATH", path);
+    if (claims === undefined) Deno.env.delete("FNO_CLAIMS_ROOT");
+    else Deno.env.set("FNO_CLAIMS_ROOT", claims);
+  }
+});
+
 Deno.test("worker: the scripted agent behind the worker: gate, verdicts, tools, interrupt, resume", async () => {
   await using world = await WorkerWorld.make();
   const sessions = `${world.root}/sessions`;

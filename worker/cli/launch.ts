@@ -110,6 +110,7 @@ export async function launch(
     }
   }
   const report = await child.end({ eofMs: 0 });
+  await child.stdout.cancel();
   const last = lastWords(await words);
   if (last !== "") throw new Error(last.replace(/^error: /, ""));
   throw new AgentStartError("worker", "it does not answer", {
