@@ -5,6 +5,7 @@
  */
 
 import { denoEntry, denoFlags, startProcess } from "@bulkhead/sandbox";
+import { atMost } from "../agents/_within.ts";
 import { stateOf } from "../agents/acp_program.ts";
 import { AgentStartError, lastWords } from "../agents/start_error.ts";
 import { connect } from "../client.ts";
@@ -13,6 +14,9 @@ import { besideOf } from "../socket.ts";
 
 /** How long a started worker may take to answer. */
 const START_MS = 60_000;
+
+/** How long until it is asked again. */
+const AGAIN_MS = 25;
 
 /** Where a worker works and what it hosts. */
 export interface WorkerPlace {
@@ -103,10 +107,7 @@ export async function launch(
       await worker.ping();
       return child.pid;
     } catch {
-      await Promise.race([
-        exited,
-        new Promise((resolve) => setTimeout(resolve, 25)),
-      ]);
+      await atMost(exited, AGAIN_MS);
     }
   }
   const report = await child.end({ eofMs: 0 });
