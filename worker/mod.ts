@@ -25,22 +25,35 @@
  *
  * @module
  */
-export * from "./agent_child.ts";
+export { agentEnvironment } from "./agent_child.ts";
 export * from "./agents/claude.ts";
 export * from "./agents/driver.ts";
 export * from "./agents/scripted.ts";
 export { AgentStartError } from "./agents/start_error.ts";
-export * from "./agents/stream_json.ts";
-export * from "./asks.ts";
-export * from "./client.ts";
+export {
+  argvDriver,
+  StreamJsonDriver,
+  type StreamJsonOptions,
+} from "./agents/stream_json.ts";
+export type { OpenAsk } from "./asks.ts";
+export { connect, WorkerClient } from "./client.ts";
+export type * from "./client_types.ts";
 export * from "./fleet.ts";
-export * from "./frame.ts";
+export { parseFrame, parseLine } from "./frame.ts";
+export type * from "./frame_types.ts";
 export * from "./frame_log.ts";
-export * from "./gate.ts";
+export { Judge, type VerdictListener } from "./gate.ts";
 export { type PageOptions, type PageServer, servePage } from "./page/server.ts";
 export type { PageSession, PageSource } from "./page/source.ts";
 export * from "./posture.ts";
-export * from "./rpc.ts";
+export {
+  type ByteSource,
+  encodeMessage,
+  MAX_BODY,
+  MessageReader,
+  RpcError,
+  type RpcErrorCode,
+} from "./rpc.ts";
 export * from "./scripted_agent.ts";
 export * from "./session.ts";
 export * from "./store/claims.ts";
@@ -51,9 +64,21 @@ export {
   type RecordedEvent,
   type WorkerEvent,
 } from "./store/events.ts";
-export * from "./store/home.ts";
+export {
+  shortIdFor,
+  type WorkerFiles,
+  workerFiles,
+  type WorkerHome,
+  workerHome,
+} from "./store/home.ts";
 export { type Machine, thisMachine } from "./store/machine.ts";
-export * from "./store/processes.ts";
+export {
+  endProcess,
+  type EndProcessOptions,
+  type ProcessMark,
+  type ProcessStart,
+  processStart,
+} from "./store/processes.ts";
 export * from "./store/registry.ts";
 export type { RegistryRow } from "./store/rows.ts";
 export * from "./store/state.ts";
