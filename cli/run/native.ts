@@ -45,24 +45,29 @@ export async function openNative(
 ): Promise<NativeTools> {
   const notices: string[] = [];
   const started: NativePlugin[] = [];
-  for (const plugin of plugins) {
-    if (plugin.native === undefined) continue;
-    try {
-      await plugin.verify();
-      const native = await start(plugin, plugin.native.library, setup);
-      started.push(native);
-      notices.push(
-        ...native.registration.diagnostics.map((line) =>
-          `warning: native plugin "${plugin.name}": ${line}`
-        ),
-      );
-      for (const tool of toolsOf(plugin, native)) {
-        const { warning } = registry.add(tool);
-        if (warning !== undefined) notices.push(`warning: ${warning}`);
-      }
-    } catch (error) {
-      const { message } = describeFailure(error);
+  // Side by side: one that hangs in its constructor costs the others no time.
+  const opened = await Promise.allSettled(plugins.map(async (plugin) => {
+    if (plugin.native === undefined) return undefined;
+    await plugin.verify();
+    return await start(plugin, plugin.native.library, setup);
+  }));
+  for (const [index, plugin] of plugins.entries()) {
+    const result = opened[index];
+    if (result?.status === "rejected") {
+      const { message } = describeFailure(result.reason);
       notices.push(`warning: native plugin "${plugin.name}": ${message}`);
+    }
+    if (result?.status !== "fulfilled" || result.value === undefined) continue;
+    const native = result.value;
+    started.push(native);
+    notices.push(
+      ...native.registration.diagnostics.map((line) =>
+        `warning: native plugin "${plugin.name}": ${line}`
+      ),
+    );
+    for (const tool of toolsOf(plugin, native)) {
+      const { warning } = registry.add(tool);
+      if (warning !== undefined) notices.push(`warning: ${warning}`);
     }
   }
   return {
