@@ -166,6 +166,27 @@ Deno.test("isolate() refuses without a backend and names the fix", async () => {
   );
 });
 
+Deno.test("confined: nothing is left when the deadline comes while the sandbox is being made", async () => {
+  if ((await probeIsolation()).backend === "none") return;
+  const argument = `4242.${Deno.pid}`;
+  await Promise.all(
+    Array.from({ length: 24 }, (_, index) =>
+      run(["sleep", argument], {
+        timeoutMs: 1 + index,
+        isolation: { policy: {}, level: "required" },
+      })),
+  );
+  const left = [...Deno.readDirSync("/proc")].filter(({ name }) => {
+    try {
+      return Deno.readTextFileSync(`/proc/${name}/cmdline`)
+        .includes(`sleep\0${argument}`);
+    } catch {
+      return false;
+    }
+  });
+  assertEquals(left, []);
+});
+
 Deno.test("bubblewrapArgv() mounts outer directories first and the writable one last", () => {
   const argv = bubblewrapArgv("bwrap", ["true"], {
     read: ["/work/sub/deep", "/work"],

@@ -91,8 +91,7 @@ export async function spawnTree(
     options.isolation.level !== "off";
   const { parentDeath = asked ? "SIGKILL" : undefined } = wiring;
   Object.assign(env, isolated?.env);
-  // A PID namespace ends with its first process; only other trees need the mark.
-  if (!confined) env[TREE_VARIABLE] = mark;
+  env[TREE_VARIABLE] = mark;
   try {
     const child = start(isolated?.argv ?? argv, {
       cwd,
@@ -105,8 +104,15 @@ export async function spawnTree(
       backend: isolated?.backend ?? "none",
       ...isolated?.notice === undefined ? {} : { notice: isolated.notice },
       async kill(): Promise<number[]> {
-        signalGroup(child.pid, "SIGKILL");
-        return confined ? [] : await killMarked(mark, child.pid);
+        const running = signalGroup(child.pid, "SIGKILL");
+        if (confined) {
+          // A PID namespace ends with its first process, which ends with bwrap. But
+          // killed within its first milliseconds, before it has tied that process to
+          // itself, bwrap leaves it and the program behind.
+          if (!running) return [];
+          await child.status;
+        }
+        return await killMarked(mark, child.pid);
       },
       dispose: () => isolated?.dispose() ?? Promise.resolve(),
       async execFailure(code, stderr): Promise<Error | undefined> {
