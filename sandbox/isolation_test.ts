@@ -176,14 +176,13 @@ Deno.test("confined: nothing is left when the deadline comes while the sandbox i
         isolation: { policy: {}, level: "required" },
       })),
   );
-  const left = [...Deno.readDirSync("/proc")].filter(({ name }) => {
-    try {
-      return Deno.readTextFileSync(`/proc/${name}/cmdline`)
-        .includes(`sleep\0${argument}`);
-    } catch {
-      return false;
-    }
-  });
+  const left: string[] = [];
+  for await (const { name } of Deno.readDir("/proc")) {
+    const line = await Deno.readTextFile(`/proc/${name}/cmdline`).catch(() =>
+      ""
+    );
+    if (line.includes(`sleep\0${argument}`)) left.push(name);
+  }
   assertEquals(left, []);
 });
 
