@@ -12,6 +12,8 @@ const isRoot = Deno.uid() === 0;
 const PROBE = `
 import { probeIsolation, run } from "./sandbox/mod.ts";
 const [dir] = Deno.args;
+const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+const { port } = listener.addr;
 const { backend } = await probeIsolation();
 const inside = async (script) => {
   const result = await run(["/bin/sh", "-c", script], {
@@ -30,8 +32,9 @@ console.log(JSON.stringify({
   writesOutside: await inside("echo x > ../open/new") &&
     await Deno.stat(dir + "/open/new").then(() => true, () => false),
   followsLink: await inside("ln -sf ../secret l && cat l"),
-  connects: await inside("exec /usr/bin/bash -c 'exec 3<>/dev/tcp/127.0.0.1/1' 2>&1 | grep -q refused"),
+  connects: await inside("exec /usr/bin/bash -c 'exec 3<>/dev/tcp/127.0.0.1/" + port + "'"),
 }));
+listener.close();
 `;
 
 async function probeAs(path: string): Promise<Record<string, unknown>> {
