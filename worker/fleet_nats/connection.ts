@@ -184,7 +184,8 @@ export class Fleet implements AsyncDisposable {
 
   async #checkSchema(): Promise<void> {
     const meta = await this.bucket(this.names.meta);
-    const entry = await meta.get("schema");
+    // A bucket that was made a moment ago may not answer yet.
+    const entry = await severalTimes(() => meta.get("schema"));
     if (entry === null) {
       if (this.#options.create !== false) {
         await meta.create("schema", String(FLEET_SCHEMA)).catch(() => {});
@@ -389,6 +390,14 @@ async function managerOf(nc: NatsConnection): Promise<JetStreamManager> {
 }
 
 function permissionError(servers: string, error: unknown): FleetError {
+  if (error instanceof Error && error.name === "TimeoutError") {
+    return new FleetError(
+      "timeout",
+      `Cannot prepare the fleet "${servers}": the server gives no answer`,
+      "look at its load and, in a cluster, whether most of its nodes are there",
+      error,
+    );
+  }
   return new FleetError(
     "not_authorized",
     `Cannot prepare the fleet "${servers}": ${reasonOf(error)}`,

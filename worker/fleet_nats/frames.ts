@@ -5,10 +5,11 @@
  *
  * @module
  */
-import { AckPolicy, DeliverPolicy, type JsMsg } from "@nats-io/jetstream";
+import { DeliverPolicy, type JsMsg } from "@nats-io/jetstream";
 import { headers } from "@nats-io/transport-node";
 import type { ClientFrame } from "../client.ts";
 import type { Fleet } from "./connection.ts";
+import { followStream } from "./follow.ts";
 import { frameSubject } from "./names.ts";
 
 const FROM = "Bulkhead-From";
@@ -16,7 +17,6 @@ const COUNT = "Bulkhead-Count";
 const GAP = "Bulkhead-Gap";
 const MESSAGE_ID = "Nats-Msg-Id";
 const PUBLISH_TIMEOUT_MS = 3_000;
-const RETRY_MS = 250;
 const MAX_BATCH = 256 * 1024;
 const MAX_QUEUED = 4 * 1024 * 1024;
 const encoder = new TextEncoder();
@@ -205,93 +205,25 @@ export async function* readFleetFrames(
 ): AsyncGenerator<FrameBatch, void, undefined> {
   const subject = frameSubject(fleet.names.prefix, id, epoch);
   let cursor = options.cursor ?? 0;
-  let after: number | undefined;
-  while (!options.signal?.aborted) {
-    // A server that was started again has forgotten its consumers: go on where we were.
-    try {
-      for await (
-        const message of messagesOf(
-          fleet,
-          subject,
-          cursor,
-          after,
-          options.signal,
-        )
-      ) {
-        after = message.seq;
-        const batch = batchOf(message, cursor);
-        if (batch === undefined) continue;
-        cursor = batch.next;
-        yield batch;
-      }
-    } catch (error) {
-      if (options.signal?.aborted) return;
-      if (
-        fleet.nc.isClosed() || /permissions? violation/i.test(String(error))
-      ) throw error;
-      // A stream that was made anew counts from the start.
-      if (/stream not found/i.test(String(error))) after = undefined;
-    }
-    await pause(RETRY_MS, options.signal);
+  const messages = followStream(fleet, {
+    stream: fleet.names.frames,
+    subject,
+    signal: options.signal,
+    begin: async () => {
+      const from = cursor === 0
+        ? undefined
+        : await findSequence(fleet, subject, cursor);
+      return from === undefined
+        ? { deliver_policy: DeliverPolicy.All }
+        : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: from };
+    },
+  });
+  for await (const message of messages) {
+    const batch = batchOf(message, cursor);
+    if (batch === undefined) continue;
+    cursor = batch.next;
+    yield batch;
   }
-}
-
-/** The messages of one consumer, until it is gone or the signal fires. */
-async function* messagesOf(
-  fleet: Fleet,
-  subject: string,
-  cursor: number,
-  after: number | undefined,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<JsMsg, void, undefined> {
-  const stream = fleet.names.frames;
-  const start = after !== undefined
-    ? after + 1
-    : cursor === 0
-    ? undefined
-    : await findSequence(fleet, subject, cursor);
-  const { name } = await fleet.jsm.consumers.add(stream, {
-    filter_subject: subject,
-    ack_policy: AckPolicy.None,
-    mem_storage: true,
-    num_replicas: 1,
-    inactive_threshold: 60_000_000_000,
-    ...start === undefined
-      ? { deliver_policy: DeliverPolicy.All }
-      : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: start },
-  });
-  const consumer = await fleet.js.consumers.get(stream, name);
-  const messages = await consumer.consume({
-    max_messages: 500,
-    idle_heartbeat: 1_000,
-    abort_on_missing_resource: true,
-  });
-  const stop = () => void messages.close();
-  signal?.addEventListener("abort", stop);
-  if (signal?.aborted) stop();
-  try {
-    yield* messages;
-  } finally {
-    signal?.removeEventListener("abort", stop);
-    await messages.close().catch(() => {});
-    await fleet.jsm.consumers.delete(stream, name).catch(() => {});
-  }
-}
-
-async function pause(
-  ms: number,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  if (signal?.aborted) return;
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener("abort", done);
-  });
 }
 
 /** The part of a message that the reader has not had yet; `undefined` when there is none. */

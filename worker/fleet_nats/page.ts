@@ -3,11 +3,11 @@
  *
  * @module
  */
-import type { KV } from "@nats-io/kv";
 import type { OpenAsk } from "../asks.ts";
 import type { WatchEvent } from "../client.ts";
 import type { PageSession, PageSource } from "../page/source.ts";
-import type { Fleet } from "./connection.ts";
+import { type Fleet, HOST_TTL_MS } from "./connection.ts";
+import { followBucket } from "./follow.ts";
 import {
   askRecord,
   type FleetHostRecord,
@@ -48,6 +48,7 @@ class FleetPageFeed {
   readonly #listeners = new Set<Listener>();
   readonly #sessions = new Map<string, FleetSessionRecord>();
   readonly #hosts = new Map<string, FleetHostRecord>();
+  readonly #heard = new Map<string, number>();
   #stop: AbortController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -81,7 +82,8 @@ class FleetPageFeed {
       take: (key: string, text: string | undefined) => void,
     ) => {
       await followBucket(
-        await this.#fleet.bucket(name),
+        this.#fleet,
+        name,
         undefined,
         stop.signal,
         (key, text) => {
@@ -94,8 +96,21 @@ class FleetPageFeed {
       names.sessions,
       (key, text) => put(this.#sessions, key, text, sessionRecord),
     ).catch(() => {});
-    follow(names.hosts, (key, text) => put(this.#hosts, key, text, hostRecord))
-      .catch(() => {});
+    follow(names.hosts, (key, text) => {
+      put(this.#hosts, key, text, hostRecord);
+      this.#heard.set(key, performance.now());
+    }).catch(() => {});
+    // A host that says nothing more is not told of: its word runs out.
+    const tick = setInterval(() => this.#forget(), HOST_TTL_MS / 4);
+    stop.signal.addEventListener("abort", () => clearInterval(tick));
+  }
+
+  #forget(): void {
+    for (const [key, at] of this.#heard) {
+      if (performance.now() - at < HOST_TTL_MS) continue;
+      this.#heard.delete(key);
+      if (this.#hosts.delete(key)) this.#soon();
+    }
   }
 
   #soon(): void {
@@ -107,13 +122,14 @@ class FleetPageFeed {
   }
 
   #view(): PageSession[] {
-    const there = new Set(
-      [...this.#hosts.values()].map((host) => host.instance),
+    const there = new Map(
+      [...this.#hosts.values()].map((host) => [host.instance, host]),
     );
     return [...this.#sessions.values()].map((record) => ({
       shortId: record.id,
       name: record.id,
       host: record.host,
+      hostLoad: there.get(record.instance)?.load ?? null,
       state: record.state === "ended"
         ? "exited"
         : there.has(record.instance)
@@ -149,22 +165,6 @@ function put<T>(
   else map.set(key, value);
 }
 
-/** Every value of a bucket, now and as it changes; `undefined` for one that is gone. */
-async function followBucket(
-  bucket: KV,
-  key: string | undefined,
-  signal: AbortSignal,
-  take: (key: string, text: string | undefined) => void,
-): Promise<void> {
-  const entries = await bucket.watch(key === undefined ? {} : { key });
-  const stop = () => entries.stop();
-  signal.addEventListener("abort", stop, { once: true });
-  if (signal.aborted) stop();
-  for await (const entry of entries) {
-    take(entry.key, entry.operation === "PUT" ? entry.string() : undefined);
-  }
-}
-
 /** Frames, state and questions of one session in one stream, as a worker's socket gives them. */
 async function* watchRemote(
   fleet: Fleet,
@@ -182,7 +182,8 @@ async function* watchRemote(
   signal.addEventListener("abort", () => wake.resolve(), { once: true });
   const { names } = fleet;
   followBucket(
-    await fleet.bucket(names.asks),
+    fleet,
+    names.asks,
     `${id}.>`,
     signal,
     (key, text) => {
@@ -192,7 +193,7 @@ async function* watchRemote(
       push({ type: "asks", asks: [...asks.values()] });
     },
   ).catch(() => {});
-  followBucket(await fleet.bucket(names.sessions), id, signal, (_, text) => {
+  followBucket(fleet, names.sessions, id, signal, (_, text) => {
     const record = text === undefined ? undefined : sessionRecord(text);
     if (record === undefined || record.state === "ended") {
       return push({ type: "end", reason: "ended" });

@@ -23,7 +23,8 @@ import {
 } from "./jobs.ts";
 import { claimSession, type FleetSeat, type SeatOptions } from "./member.ts";
 import { placedShortId } from "./queue.ts";
-import { viewFleet } from "./remote.ts";
+import { hostRecord } from "./records.ts";
+import { valuesOf, viewFleet } from "./remote.ts";
 
 /** What a host starts. */
 export interface PlacedSession {
@@ -64,6 +65,7 @@ export interface HostOptions
 
 const FETCH_MS = 2_000;
 const CONSUMER = "placement";
+const SWEEP_ROUNDS = 12;
 
 /** A machine that takes sessions. Made by {@linkcode offerHost}. */
 export class FleetHost implements AsyncDisposable {
@@ -79,6 +81,9 @@ export class FleetHost implements AsyncDisposable {
   #loop: Promise<void>;
   #sweep: ReturnType<typeof setTimeout> | undefined;
   #free = Promise.withResolvers<void>();
+  /** The hosts of the last look. */
+  #seen: Set<string> | undefined;
+  #calmRounds = 0;
 
   /**
    * Starts taking sessions; use {@linkcode offerHost}.
@@ -319,14 +324,31 @@ export class FleetHost implements AsyncDisposable {
     }
   }
 
+  /** Not all hosts at the same moment. */
   #armSweep(): void {
     if (this.#stopped) return;
+    const every = this.#options.sweepMs ?? HOST_TTL_MS / 2;
     this.#sweep = setTimeout(async () => {
-      await sweepFleet(this.#fleet).catch((error) =>
+      await this.#sweepIfNeeded().catch((error) =>
         this.#options.log?.(`fleet: ${reasonOf(error)}`)
       );
       this.#armSweep();
-    }, this.#options.sweepMs ?? HOST_TTL_MS / 2);
+    }, every * (0.75 + Math.random() / 2));
+  }
+
+  /** Reading everything is for when a host has gone, and now and then: many hosts would read all the time. */
+  async #sweepIfNeeded(): Promise<void> {
+    const bucket = await this.#fleet.bucket(this.#fleet.names.hosts);
+    const there = new Set(
+      (await valuesOf(bucket, hostRecord)).map((host) => host.instance),
+    );
+    const before = this.#seen;
+    const calm = before !== undefined && before.isSubsetOf(there);
+    if (!calm || ++this.#calmRounds >= SWEEP_ROUNDS) {
+      await sweepFleet(this.#fleet);
+      this.#calmRounds = 0;
+    }
+    this.#seen = there;
   }
 }
 

@@ -20,6 +20,8 @@ export interface PageSession extends Omit<FleetEntry, "state"> {
   readonly stalled: boolean;
   /** The machine, when it is not this one. */
   readonly host?: string;
+  /** The load of that machine over the last minute. */
+  readonly hostLoad?: number | null;
 }
 
 /** The sessions behind a page. */

@@ -140,6 +140,9 @@ function drawRow(session) {
   row.setAttribute("aria-current", String(session.shortId === openId));
   const facts = [
     session.host,
+    typeof session.hostLoad === "number"
+      ? `load ${session.hostLoad.toFixed(1)}`
+      : "",
     session.agent,
     age(session.ageMs),
     money(session.costUsd),

@@ -1,0 +1,140 @@
+/**
+ * Messages of a stream as they come, each once and in order, over servers that are
+ * started again, links that are cut and streams that are made anew.
+ *
+ * @module
+ */
+import {
+  AckPolicy,
+  type ConsumerConfig,
+  DeliverPolicy,
+  type JsMsg,
+} from "@nats-io/jetstream";
+import type { Fleet } from "./connection.ts";
+
+const RETRY_MS = 250;
+
+/** Where a reader begins. */
+export type Beginning = Pick<ConsumerConfig, "deliver_policy"> & {
+  opt_start_seq?: number;
+};
+
+/** What is followed. */
+export interface FollowOptions {
+  /** The stream. */
+  readonly stream: string;
+  /** The subject in it. */
+  readonly subject: string;
+  /** Ends the following. */
+  readonly signal?: AbortSignal | undefined;
+  /** Where to begin, asked again when the stream was made anew. */
+  begin(): Promise<Beginning>;
+}
+
+/** Follows a stream until the signal fires; throws when that is not permitted or the connection is closed. */
+export async function* followStream(
+  fleet: Fleet,
+  options: FollowOptions,
+): AsyncGenerator<JsMsg, void, undefined> {
+  const { signal } = options;
+  let after: number | undefined;
+  while (!signal?.aborted) {
+    // A server that was started again has forgotten its consumers: go on where we were.
+    try {
+      const beginning = after === undefined ? await options.begin() : {
+        deliver_policy: DeliverPolicy.StartSequence,
+        opt_start_seq: after + 1,
+      };
+      for await (const message of consume(fleet, options, beginning)) {
+        after = message.seq;
+        yield message;
+      }
+    } catch (error) {
+      if (signal?.aborted) return;
+      if (
+        fleet.nc.isClosed() || /permissions? violation/i.test(String(error))
+      ) throw error;
+      // A stream that was made anew counts from the start.
+      if (/stream not found/i.test(String(error))) after = undefined;
+    }
+    await pause(RETRY_MS, signal);
+  }
+}
+
+/** The messages of one consumer, until it is gone, something was lost on the way, or the signal fires. */
+async function* consume(
+  fleet: Fleet,
+  { stream, subject, signal }: FollowOptions,
+  beginning: Beginning,
+): AsyncGenerator<JsMsg, void, undefined> {
+  const { name } = await fleet.jsm.consumers.add(stream, {
+    filter_subject: subject,
+    ack_policy: AckPolicy.None,
+    mem_storage: true,
+    num_replicas: 1,
+    inactive_threshold: 60_000_000_000,
+    ...beginning,
+  });
+  const consumer = await fleet.js.consumers.get(stream, name);
+  const messages = await consumer.consume({
+    max_messages: 500,
+    idle_heartbeat: 1_000,
+    abort_on_missing_resource: true,
+  });
+  const stop = () => void messages.close();
+  signal?.addEventListener("abort", stop);
+  if (signal?.aborted) stop();
+  let delivered = 0;
+  try {
+    for await (const message of messages) {
+      // What went out while the link was gone is not sent again by itself.
+      if (message.info.deliverySequence !== ++delivered) return;
+      yield message;
+    }
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    await messages.close().catch(() => {});
+    await fleet.jsm.consumers.delete(stream, name).catch(() => {});
+  }
+}
+
+/** Every value of a bucket, now and as it changes; `undefined` for one that is taken away. What expires is not told. */
+export async function followBucket(
+  fleet: Fleet,
+  bucket: string,
+  key: string | undefined,
+  signal: AbortSignal,
+  take: (key: string, text: string | undefined) => void,
+): Promise<void> {
+  const prefix = `$KV.${bucket}.`;
+  const messages = followStream(fleet, {
+    stream: `KV_${bucket}`,
+    subject: prefix + (key ?? ">"),
+    signal,
+    begin: () =>
+      Promise.resolve({ deliver_policy: DeliverPolicy.LastPerSubject }),
+  });
+  for await (const message of messages) {
+    const gone = (message.headers?.get("KV-Operation") ?? "") !== "";
+    take(
+      message.subject.slice(prefix.length),
+      gone ? undefined : message.string(),
+    );
+  }
+}
+
+async function pause(
+  ms: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (signal?.aborted) return;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener("abort", done);
+  });
+}
