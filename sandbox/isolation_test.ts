@@ -169,13 +169,16 @@ Deno.test("isolate() refuses without a backend and names the fix", async () => {
 Deno.test("confined: nothing is left when the deadline comes while the sandbox is being made", async () => {
   if ((await probeIsolation()).backend === "none") return;
   const argument = `4242.${Deno.pid}`;
-  await Promise.all(
-    Array.from({ length: 24 }, (_, index) =>
-      run(["sleep", argument], {
-        timeoutMs: 1 + index,
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let index = next++; index < 100; index = next++) {
+      await run(["sleep", argument], {
+        timeoutMs: 1 + index % 14,
         isolation: { policy: {}, level: "required" },
-      })),
-  );
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: 4 }, work));
   const left: string[] = [];
   for await (const { name } of Deno.readDir("/proc")) {
     const line = await Deno.readTextFile(`/proc/${name}/cmdline`).catch(() =>
