@@ -21,6 +21,7 @@ import type { AskDesk } from "./ask_desk.ts";
 import type { Bridge } from "./bridge.ts";
 import { greetCodex, openThread } from "./codex_start.ts";
 import { CodexFrames, type KnownCall } from "./codex_frames.ts";
+import { askAnswer, turnParams, withHome } from "./codex_words.ts";
 import type {
   AgentDriver,
   AgentEnd,
@@ -72,19 +73,6 @@ const LEFTOVERS = [".git", ".agents", ".aws", ".codex"];
 const INTERRUPT_MS = 10_000;
 const SETTLE_MS = 1500;
 const NOT_FOUND = -32601;
-
-/** Codex does not say where it could not write. */
-function withHome(
-  error: unknown,
-  end: AgentEnd,
-  env: Readonly<Record<string, string>>,
-): string {
-  const why = error instanceof Error ? error.message : String(error);
-  if (!/os error (?:13|20|28|30)\)/.test(end.stderrTail)) return why;
-  return `${why}, can "${
-    env.CODEX_HOME ?? `${env.HOME}/.codex`
-  }" be written to?`;
-}
 
 /** Everything that exists once Codex runs. */
 interface Running {
@@ -211,21 +199,7 @@ class CodexDriver implements AgentDriver {
     const ask = this.#asks.get(askId);
     if (ask === undefined) return;
     this.#asks.delete(askId);
-    const yes = answer.decision === "allow";
-    if (ask.method === "mcpServer/elicitation/request") {
-      running.rpc.respond(ask.id, {
-        action: yes ? "accept" : "decline",
-        content: {},
-      });
-    } else {
-      running.rpc.respond(ask.id, {
-        decision: yes
-          ? "accept"
-          : answer.interrupt === true
-          ? "cancel"
-          : "decline",
-      });
-    }
+    running.rpc.respond(ask.id, askAnswer(ask.method, answer));
   }
 
   /**
@@ -337,15 +311,7 @@ class CodexDriver implements AgentDriver {
       throw notRunning();
     }
     const { rpc, threadId } = running;
-    const images = (turn.images ?? []).map((image) => ({
-      type: "image",
-      url: `data:${image.mediaType};base64,${image.data}`,
-    }));
-    const params: JsonObject = {
-      threadId,
-      input: [...images, { type: "text", text: turn.text, text_elements: [] }],
-      ...(turn.uuid === undefined ? {} : { clientUserMessageId: turn.uuid }),
-    };
+    const params = turnParams(threadId, turn);
     const written = new TextEncoder().encode(JSON.stringify(params)).length;
     const active = this.#frames.turn;
     if (active !== undefined) {

@@ -40,60 +40,11 @@ import { callOf, NEVER, NOT_STARTED } from "./_basics.ts";
 import { ControlRequests } from "./control_requests.ts";
 import { judgeWithin } from "./judge_within.ts";
 import { AgentStartError } from "./start_error.ts";
+import type { StreamJsonOptions } from "./stream_json_options.ts";
 import { ToolServer } from "./tool_server.ts";
+import { turnLine } from "./turn_line.ts";
 
-/** Options of {@linkcode StreamJsonDriver}. */
-export interface StreamJsonOptions {
-  /** The agent's name. */
-  readonly name: string;
-  /**
-   * The argv of one start.
-   *
-   * @param start What is to be started
-   * @returns The program and its arguments
-   */
-  argv(start: AgentStart): readonly string[];
-  /** Variables on top of the inherited ones. */
-  readonly env?: Readonly<Record<string, string>>;
-  /**
-   * Register the PreToolUse callback before any turn and wait until the agent has confirmed it.
-   *
-   * @default {true}
-   */
-  readonly gate?: boolean;
-  /**
-   * Give every turn an id of ours. Without it a turn has exactly the bytes that the seed's worker writes.
-   *
-   * @default the value of `gate`
-   */
-  readonly stampsTurns?: boolean;
-  /**
-   * The name under which the host's tools are served.
-   *
-   * @default {"bulkhead"}
-   */
-  readonly serverName?: string;
-  /**
-   * How long the agent may take to confirm the gate.
-   *
-   * @default {30000}
-   */
-  readonly readyMs?: number;
-  /**
-   * How long a verdict may take before the call is denied. The agent itself waits 30 s.
-   *
-   * @default {25000}
-   */
-  readonly judgeMs?: number;
-  /** How many bytes of turns may wait for the agent. */
-  readonly maxQueueBytes?: number;
-  /** What the agent gets when our process dies. */
-  readonly parentDeath?: "SIGTERM" | "SIGKILL" | "none";
-  /** Have what the agent starts ended even when our process is killed. */
-  readonly watchdog?: boolean;
-  /** The command that installs the program, for when it is not there. */
-  readonly install?: string;
-}
+export type { StreamJsonOptions } from "./stream_json_options.ts";
 
 const ALREADY_IN_USE = /Session ID \S+ is already in use/;
 const CALLBACK = "gate";
@@ -520,25 +471,6 @@ export class StreamJsonDriver implements AgentDriver {
   #log(line: string): void {
     this.#start?.log?.(line);
   }
-}
-
-/**
- * The line of a turn.
- *
- * @param turn The turn
- * @returns One JSON line without its newline
- */
-export function turnLine(turn: AgentTurn): string {
-  const images = (turn.images ?? []).map((image) => ({
-    type: "image",
-    source: { type: "base64", media_type: image.mediaType, data: image.data },
-  }));
-  const content = [...images, { type: "text", text: turn.text }];
-  return JSON.stringify({
-    type: "user",
-    message: { role: "user", content },
-    ...(turn.uuid === undefined ? {} : { uuid: turn.uuid }),
-  });
 }
 
 /**
