@@ -282,6 +282,27 @@ for (const signal of ["SIGTERM", "SIGKILL"] as const) {
 }
 
 Deno.test({
+  name: "OpenCodeDriver: starts though OpenCode's usual port is taken",
+  ignore,
+  async fn() {
+    await using world = await makeWorld({ steps: [{ text: "here" }] });
+    let taken: Deno.Listener | undefined;
+    try {
+      taken = Deno.listen({ hostname: "127.0.0.1", port: 4096 });
+    } catch (error) {
+      // By somebody else: that does as well.
+      if (!(error instanceof Deno.errors.AddrInUse)) throw error;
+    }
+    try {
+      await using hosted = await hostAgent(driver(), world);
+      assertEquals((await hosted.turn("go")).text, "here");
+    } finally {
+      taken?.close();
+    }
+  },
+});
+
+Deno.test({
   name:
     "OpenCodeDriver: refuses in one line when OpenCode is missing, broken, silent, too old or leaves the plugin out",
   ignore,
