@@ -1,4 +1,4 @@
-/** Codex and OpenCode killed at each step of their start, played by programs that die where they are told to. */
+/** Claude Code, Codex and OpenCode killed at each step of their start, played by programs that die where they are told to. */
 
 import {
   assert,
@@ -6,8 +6,11 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
-import { AgentStartError } from "@bulkhead/worker";
-import type { AgentDriver } from "@bulkhead/worker";
+import {
+  type AgentDriver,
+  AgentStartError,
+  claudeDriver,
+} from "@bulkhead/worker";
 import { codexDriver } from "@bulkhead/worker/codex";
 import { openCodeDriver } from "@bulkhead/worker/opencode";
 import { speakingOf } from "./support/processes.ts";
@@ -64,6 +67,20 @@ const [plugin] = JSON.parse(Deno.env.get("OPENCODE_CONFIG_CONTENT")).plugin;
 await (await import(plugin)).BulkheadGate({ directory: Deno.cwd() });
 `;
 
+/** Answers `initialize` like Claude Code; told to, it is killed instead. */
+const CLAUDE = `
+const die = Deno.env.get("DIE_AT");
+if (die === "start") Deno.kill(Deno.pid, "SIGKILL");
+for await (const piece of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
+  for (const line of piece.split("\\n").filter((line) => line !== "")) {
+    const { request_id, request } = JSON.parse(line);
+    if (request?.subtype === die) Deno.kill(Deno.pid, "SIGKILL");
+    const response = { subtype: "success", request_id, response: {} };
+    console.log(JSON.stringify({ type: "control_response", response }));
+  }
+}
+`;
+
 interface Place extends AsyncDisposable {
   readonly dir: string;
   readonly workspace: string;
@@ -107,6 +124,12 @@ async function nothingLeft({ dir, workspace }: Place): Promise<void> {
 
 const CASES = [
   {
+    agent: "claude",
+    program: CLAUDE,
+    driver: claudeDriver,
+    steps: ["start", "initialize"],
+  },
+  {
     agent: "codex",
     program: CODEX,
     driver: codexDriver,
@@ -146,7 +169,7 @@ for (const { agent, program, driver, steps } of CASES) {
           step,
         );
         assert(!error.message.includes("\n"), `${step}: ${error.message}`);
-        assertStringIncludes(error.message, "it ended before", step);
+        assertStringIncludes(error.message, "ended", step);
         assertEquals(error.end.signal, "SIGKILL", step);
         // Far from the bound of whatever was waited for.
         assert(performance.now() - started < 25_000, step);
