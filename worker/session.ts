@@ -19,6 +19,8 @@ import type {
 import type { OpenAsk } from "./asks.ts";
 import { FrameLog } from "./frame_log.ts";
 import { Judge } from "./gate.ts";
+import { Listeners } from "./listeners.ts";
+import { OutcomeBook, unknownOutcome } from "./outcome_book.ts";
 import { SessionAsks } from "./session_asks.ts";
 import type {
   JudgedCall,
@@ -45,10 +47,9 @@ export class Session {
   readonly #judge: Judge;
   readonly #asks: SessionAsks;
   readonly #stall: StallWatch;
-  readonly #watchers = new Set<(change: SessionChange) => void>();
-  readonly #judged = new Set<(judged: JudgedCall) => void>();
-  readonly #waiting = new Map<string, ((outcome: TurnOutcome) => void)[]>();
-  #outcomes: TurnOutcome[] = [];
+  readonly #watchers: Listeners<SessionChange>;
+  readonly #judged: Listeners<JudgedCall>;
+  readonly #outcomes = new OutcomeBook();
   #resolveEnded: (end: AgentEnd) => void = () => {};
   #end: AgentEnd | undefined;
   #pace: (() => Promise<void> | undefined) | undefined;
@@ -69,6 +70,9 @@ export class Session {
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#driver = options.driver;
+    const log = (line: string) => options.log?.(line);
+    this.#watchers = new Listeners(log);
+    this.#judged = new Listeners(log);
     this.log = new FrameLog(options.frames);
     this.#turns = new TurnLedger({
       replays: options.driver.replays,
@@ -206,8 +210,7 @@ export class Session {
    * @returns Ends it
    */
   watch(watcher: (change: SessionChange) => void): () => void {
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
+    return this.#watchers.add(watcher);
   }
 
   /**
@@ -217,8 +220,7 @@ export class Session {
    * @returns Ends it
    */
   onVerdict(listener: (judged: JudgedCall) => void): () => void {
-    this.#judged.add(listener);
-    return () => this.#judged.delete(listener);
+    return this.#judged.add(listener);
   }
 
   /**
@@ -278,27 +280,14 @@ export class Session {
     const known = this.#turns.outcome(turn);
     if (known !== undefined) return Promise.resolve(known);
     if (this.#end !== undefined || this.#turns.phase(turn) === undefined) {
-      return Promise.resolve({
-        turns: [turn],
-        outcome: "lost",
-        text: null,
-        errors: ["no such turn is open"],
-        denied: [],
-        costUsd: null,
-        durationMs: null,
-        selfStarted: false,
-      });
+      return Promise.resolve(unknownOutcome(turn));
     }
-    return new Promise((resolve) => {
-      const waiting = this.#waiting.get(turn) ?? [];
-      waiting.push(resolve);
-      this.#waiting.set(turn, waiting);
-    });
+    return this.#outcomes.wait(turn);
   }
 
   /** The outcomes of the last turns, oldest first, self-started ones too. */
   get outcomes(): readonly TurnOutcome[] {
-    return this.#outcomes;
+    return this.#outcomes.last;
   }
 
   /** Stops the running turn; does nothing when none runs. */
@@ -400,17 +389,11 @@ export class Session {
         }`,
       );
     }
-    for (const listener of [...this.#judged]) {
-      this.#tell(() => listener({ call, verdict }));
-    }
+    this.#judged.tell({ call, verdict });
   }
 
   #turnEnded(outcome: TurnOutcome): void {
-    this.#outcomes = [...this.#outcomes.slice(-63), outcome];
-    for (const turn of outcome.turns) {
-      for (const resolve of this.#waiting.get(turn) ?? []) resolve(outcome);
-      this.#waiting.delete(turn);
-    }
+    this.#outcomes.settle(outcome);
     this.#state.turnsPending(this.#turns.pending);
   }
 
@@ -441,19 +424,6 @@ export class Session {
   }
 
   #changed(change: SessionChange): void {
-    for (const watcher of [...this.#watchers]) {
-      this.#tell(() => watcher(change));
-    }
-  }
-
-  /** What a host's own function throws is its mistake and not the end of the session. */
-  #tell(listener: () => void): void {
-    try {
-      listener();
-    } catch (error) {
-      this.#options.log?.(
-        `A listener failed: ${error instanceof Error ? error.message : error}`,
-      );
-    }
+    this.#watchers.tell(change);
   }
 }
