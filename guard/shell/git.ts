@@ -88,8 +88,11 @@ export const readGit: CallReader = (call) => {
   }
   const isReading = READS.has(sub) || (READING_FORMS[sub]?.(options) ?? false);
   if (!isReading) {
-    changeRepository(named, state, gitDir, workTree);
+    changeRepository(named, gitDir, workTree);
     routed(named, call);
+  } else if ((sub === "init" || sub === "clone") && gitDir !== undefined) {
+    // They make a repository where they are told to, or where the environment says.
+    writes(named, gitDir, "content", ROUTING);
   }
   ownWrites(named, options);
   return output(named, options, state);
@@ -98,17 +101,12 @@ export const readGit: CallReader = (call) => {
 /** Records the change of the repository that a command works on. */
 function changeRepository(
   call: Call,
-  state: State,
   gitDir: string | undefined,
   workTree: string | undefined,
 ): void {
-  if (gitDir !== undefined) writes(call, gitDir, "content", ROUTING);
   if (workTree !== undefined) writes(call, workTree, "content", ROUTING);
-  if (gitDir === undefined || workTree === undefined) {
-    if (gitDir === undefined || state.cwd.length > 0) {
-      if (gitDir === undefined) writes(call, ".", "content", MUTATION);
-    }
-  }
+  if (gitDir !== undefined) writes(call, gitDir, "content", ROUTING);
+  else writes(call, ".", "content", MUTATION);
 }
 
 /** Index, object and common directories that the environment moves elsewhere. */
