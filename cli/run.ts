@@ -138,7 +138,7 @@ class Run {
     try {
       const marker = this.#args.guard ? await this.#writeMarker() : undefined;
       const agent = await chooseAgent(this.#args, this.#places, marker);
-      if (agent.notice) this.#render.note(agent.notice);
+      if (agent.notice) this.#render.warn(agent.notice);
       const config = await loadConfig(this.#places);
       // The agent takes longest to come up: plugins are found and hashed meanwhile.
       const registry = new ToolRegistry();
@@ -185,7 +185,7 @@ class Run {
   async #roots(): Promise<string[]> {
     return [
       this.#places.workspace,
-      ...await Promise.all(this.#args.roots.map((root) => Deno.realPath(root))),
+      ...await Promise.all(this.#args.roots.map(realRoot)),
     ];
   }
 
@@ -429,5 +429,16 @@ class Run {
       durationMs: performance.now() - this.#started,
       end,
     }, this.#args.json);
+  }
+}
+
+async function realRoot(root: string): Promise<string> {
+  try {
+    return await Deno.realPath(root);
+  } catch (cause) {
+    throw new Deno.errors.NotFound(
+      `Cannot let the agent write in "${root}": there is no such directory; make it or give another --root`,
+      { cause },
+    );
   }
 }

@@ -80,9 +80,10 @@ export function questionText(question: TrustQuestion): string {
   }
   if (change !== undefined) {
     lines.push(
-      `Trusted before: ${change.hash}${
-        change.time === "" ? "" : ` on ${printable(change.time)}`
-      }`,
+      // What an update finds in place need not be what was trusted.
+      change.time === ""
+        ? `In place now: ${change.hash}`
+        : `Trusted before: ${change.hash} on ${printable(change.time)}`,
       "What can run has changed:",
       ...(change.lines.length === 0 ? ["nothing"] : change.lines).map((line) =>
         `  ${printable(line)}`

@@ -53,7 +53,7 @@ export async function chooseAgent(
     return {
       ...scripted(args, places),
       notice:
-        "Claude Code is not installed (npm i -g @anthropic-ai/claude-code): the scripted agent repeats what you say",
+        "WARNING: Claude Code is not installed, so no model is behind this run: the scripted agent repeats what you say; run: npm i -g @anthropic-ai/claude-code",
     };
   }
   if (asked === "scripted") return scripted(args, places);

@@ -59,7 +59,8 @@ Flags:
   --cwd DIR           the workspace (default: this directory)
   --root DIR          may be written too (again for more)
   --allow TOOL        needs no question (again for more); default: reading,
-                      writing inside the workspace, and trusted plugins' tools
+                      writing inside the workspace, and trusted plugins' tools;
+                      a shell always needs one
   --approve           answer the agent's questions with yes; denials stay
   --resume ID         go on with an earlier session
   --model NAME        the model to ask for
@@ -108,6 +109,9 @@ export function parseRunArguments(args: readonly string[]): RunArguments {
     alias: { h: "help" },
   });
   const agent = flags.text("agent");
+  const allow = flags.list("allow").flatMap((list) =>
+    list.split(",").map((name) => name.trim()).filter(Boolean)
+  );
   const example = flags.text("example");
   const script = flags.text("script");
   if (
@@ -132,6 +136,15 @@ export function parseRunArguments(args: readonly string[]): RunArguments {
       "give one of them",
     );
   }
+  const shell = allow.find((name) =>
+    /^(?:Bash|Monitor|PowerShell)\b/.test(name)
+  );
+  if (shell !== undefined) {
+    throw new UsageError(
+      `Cannot allow "${shell}": what a shell does cannot be confined to the workspace, so each call is a question`,
+      "answer it, or say yes to all with --approve; the guard's denials stay",
+    );
+  }
   const prompt = [...flags.operands, ...flags.rest].join(" ").trim();
   const help = flags.on("help");
   const started = example ?? script ?? flags.text("resume");
@@ -151,9 +164,7 @@ export function parseRunArguments(args: readonly string[]): RunArguments {
     resume: flags.text("resume"),
     model: flags.text("model"),
     roots: flags.list("root"),
-    allow: flags.list("allow").flatMap((list) =>
-      list.split(",").map((name) => name.trim()).filter(Boolean)
-    ),
+    allow,
     pluginDirs: flags.list("plugin-dir"),
     trusted: flags.list("trust-plugin"),
     isolation: isolationLevel(flags.text("isolation")),
