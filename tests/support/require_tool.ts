@@ -37,8 +37,19 @@ export function hasTool(name: string, install?: string): boolean {
       return false;
     }
   });
-  if (!found) skip(name, install ?? INSTALL[name] ?? `install ${name}`);
-  return found;
+  const usable = found && (name !== "cargo" || answers(name));
+  if (!usable) skip(name, install ?? INSTALL[name] ?? `install ${name}`);
+  return usable;
+}
+
+/** A proxy of a version manager may be there without anything behind it. */
+function answers(name: string): boolean {
+  try {
+    const options = { args: ["--version"], stdin: "null" } as const;
+    return new Deno.Command(name, options).outputSync().success;
+  } catch {
+    return false;
+  }
 }
 
 /**
