@@ -45,8 +45,7 @@ export function hasTool(name: string, install?: string): boolean {
 /** A proxy of a version manager may be there without anything behind it. */
 function answers(name: string): boolean {
   try {
-    const options = { args: ["--version"], stdin: "null" } as const;
-    return new Deno.Command(name, options).outputSync().success;
+    return new Deno.Command(name, { args: ["--version"] }).outputSync().success;
   } catch {
     return false;
   }
