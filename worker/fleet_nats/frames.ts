@@ -45,6 +45,7 @@ export class FramePublisher {
   readonly #subject: string;
   readonly #epoch: string;
   readonly #onTrouble: (error: unknown) => void;
+  readonly #onDrained: () => void;
   #queue: Queued[] = [];
   #queuedBytes = 0;
   #pump: Promise<void> | undefined;
@@ -59,17 +60,20 @@ export class FramePublisher {
    * @param id The session in the fleet
    * @param epoch This life of the worker
    * @param onTrouble Hears of a server that does not take frames
+   * @param onDrained Hears that everything is confirmed
    */
   constructor(
     fleet: Fleet,
     id: string,
     epoch: string,
     onTrouble: (error: unknown) => void,
+    onDrained: () => void = () => {},
   ) {
     this.#fleet = fleet;
     this.#epoch = epoch;
     this.#subject = frameSubject(fleet.names.prefix, id, epoch);
     this.#onTrouble = onTrouble;
+    this.#onDrained = onDrained;
   }
 
   /** The index after the last frame that the server has confirmed. */
@@ -126,6 +130,7 @@ export class FramePublisher {
       }
     }
     this.#pump = undefined;
+    if (!this.#stopped) this.#onDrained();
   }
 
   /** The next frames that fit into one message; the same ones until they are confirmed. */

@@ -42,6 +42,7 @@ export interface SeatOptions extends Omit<LeaseOptions, "clock"> {
 }
 
 const STATE_MS = 100;
+const DRAINED_MS = 250;
 const RETRY_MS = 500;
 const TELL_MS = 30_000;
 const FLUSH_MS = 2_000;
@@ -160,6 +161,8 @@ export class FleetSeat implements AsyncDisposable {
       this.id,
       this.epoch,
       (error) => this.#trouble(error),
+      // The record says how many frames the server has; not at each of them.
+      () => this.#soon(DRAINED_MS),
     );
     this.#record = {
       schema: FLEET_SCHEMA,

@@ -1,0 +1,185 @@
+/**
+ * The fleet on a real nats-server: how long a frame takes to a remote client, how long
+ * a list of a thousand sessions takes, how fast a client catches up.
+ *
+ * @module
+ */
+import { connect, runWorker, scriptedDriver } from "@bulkhead/worker";
+import {
+  claimSession,
+  connectFleet,
+  type Fleet,
+  RemoteWorker,
+  viewFleet,
+} from "@bulkhead/worker/fleet";
+import { startNats } from "../../tests/support/nats_server.ts";
+import { FramePublisher } from "../../worker/fleet_nats/frames.ts";
+import { type BenchCase, median, time } from "./harness.ts";
+
+const SESSIONS = 1_000;
+const FRAMES = 100_000;
+const area = "fleet";
+
+/** Two machines on one server; nothing when there is no server to be had. */
+async function withFleet(
+  measure: (one: Fleet, two: Fleet) => Promise<number>,
+): Promise<number | { skipped: string }> {
+  if (!await hasServer()) {
+    return { skipped: "nats-server is not installed: apt install nats-server" };
+  }
+  await using server = await startNats();
+  const servers = `nats://127.0.0.1:${server.port}`;
+  await using one = await connectFleet({ servers, host: "one" });
+  await using two = await connectFleet({ servers, host: "two" });
+  return await measure(one, two);
+}
+
+async function hasServer(): Promise<boolean> {
+  for (const dir of (Deno.env.get("PATH") ?? "").split(":")) {
+    if (await Deno.stat(`${dir}/nats-server`).then(() => true, () => false)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+async function putSession(fleet: Fleet, id: string, epoch: string) {
+  const bucket = await fleet.bucket(fleet.names.sessions);
+  const { host, instance } = fleet;
+  await bucket.put(
+    id,
+    JSON.stringify({ schema: 1, id, host, instance, epoch, state: "idle" }),
+  );
+}
+
+/** The delays of each frame from the worker to a local and to a remote client. */
+async function frameRatio(one: Fleet, two: Fleet): Promise<number> {
+  const dir = await Deno.realPath(await Deno.makeTempDir());
+  const sessionId = crypto.randomUUID();
+  const seat = await claimSession(one, { shortId: "s", sessionId });
+  const worker = await runWorker({
+    shortId: "s",
+    home: `${dir}/w`,
+    cwd: dir,
+    sessionId,
+    deciders: [seat.decider],
+    driver: scriptedDriver({
+      sessions: `${dir}/sessions`,
+      script: {
+        schema: 1,
+        turns: [{ steps: [{ say: "x".repeat(1_600), chunk: 4, delayMs: 6 }] }],
+      },
+    }),
+  });
+  await seat.attach(worker);
+  const stop = new AbortController();
+  const made = new Map<number, number>();
+  const near = new Map<number, number>(), far = new Map<number, number>();
+  const note = (into: Map<number, number>, from: number, count: number) => {
+    const now = performance.now();
+    for (let i = from; i < from + count; i++) into.set(i, now);
+  };
+  const unwatch = worker.session.watch(() =>
+    note(made, made.size, worker.session.log.end - made.size)
+  );
+  using client = await connect(worker.socketPath);
+  const local = (async () => {
+    for await (const event of client.watch({ signal: stop.signal })) {
+      if (event.type === "frames") note(near, event.from, event.frames.length);
+    }
+  })();
+  const remote = (async () => {
+    const frames = new RemoteWorker(two, "one.s").frames({
+      signal: stop.signal,
+    });
+    for await (const batch of frames) {
+      note(far, batch.from, batch.frames.length);
+    }
+  })();
+  await worker.ask("go");
+  while (far.size < worker.session.log.end) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  stop.abort();
+  unwatch();
+  await Promise.all([local, remote]);
+  await worker.end();
+  await seat.end();
+  await Deno.remove(dir, { recursive: true });
+  const delay = (of: Map<number, number>) =>
+    median(
+      [...made].slice(20, 380).map(([i, at]) => (of.get(i) ?? NaN) - at)
+        .filter((ms) => !Number.isNaN(ms)),
+    );
+  return delay(far) / delay(near);
+}
+
+/** Figures of the fleet. */
+export const benches: BenchCase[] = [
+  {
+    area,
+    name: "a frame to a remote client over the local socket, p50",
+    bound: 3,
+    keep: "at most",
+    unit: "×",
+    noise: 0.3,
+    measure: () => withFleet(frameRatio),
+  },
+  {
+    area,
+    name: "a list of 1 000 sessions",
+    bound: 200,
+    keep: "at most",
+    unit: "ms",
+    measure: () =>
+      withFleet(async (one, two) => {
+        for (let at = 0; at < SESSIONS; at += 50) {
+          await Promise.all(
+            Array.from(
+              { length: 50 },
+              (_, i) => putSession(one, `one.s${at + i}`, "e"),
+            ),
+          );
+        }
+        const times: number[] = [];
+        for (let round = 0; round < 9; round++) {
+          times.push(await time(() => viewFleet(two)));
+        }
+        return median(times);
+      }),
+  },
+  {
+    area,
+    name: "a client catches up with 100 000 frames",
+    bound: 2_000,
+    keep: "at most",
+    unit: "ms",
+    measure: () =>
+      withFleet(async (one, two) => {
+        const epoch = crypto.randomUUID();
+        await putSession(one, "one.big", epoch);
+        const publisher = new FramePublisher(one, "one.big", epoch, () => {});
+        for (let from = 0; from < FRAMES; from += 500) {
+          await publisher.add({
+            from,
+            frames: Array.from({ length: 500 }, (_, i) => ({
+              kind: "stream_event" as const,
+              delta: `delta ${from + i} `.padEnd(60, "x"),
+            })),
+            next: from + 500,
+            gap: false,
+          });
+        }
+        if (!await publisher.flush(60_000)) {
+          throw new Error("the server does not take the frames");
+        }
+        return await time(async () => {
+          for await (
+            const { next } of new RemoteWorker(two, "one.big").frames()
+          ) {
+            if (next >= FRAMES) return;
+          }
+        });
+      }),
+  },
+];
