@@ -13,11 +13,13 @@ import {
 import type { AskAnswer } from "../agents/driver.ts";
 import type { OpenAsk } from "../asks.ts";
 import type { TurnStatus, WatchEvent } from "../client.ts";
+import { questionsOf, withAnswers } from "./questions.ts";
 import { renderFrame, visible } from "./render.ts";
 import { client, operand, type WorkerVerb } from "./shared.ts";
 import { TerminalAnswers, terminalLines } from "./terminal.ts";
 
-const POLL_MS = 30_000;
+/** How long to wait for the end of a turn before looking whether it waits for a person. */
+const POLL_MS = 2_000;
 
 /** `ask`: one turn and its end. */
 export const ask: WorkerVerb = {
@@ -43,9 +45,20 @@ export const ask: WorkerVerb = {
       } else io.out(`queued ${sent.turn ?? ""}\n`);
       return 0;
     }
-    let status: TurnStatus = { phase: "written" };
-    while (status.phase !== "done") {
+    let status: TurnStatus;
+    const told = new Set<string>();
+    for (;;) {
       status = await worker.turn(sent.turn, POLL_MS);
+      if (status.phase === "done") break;
+      for (const open of await worker.asks()) {
+        if (told.has(open.id)) continue;
+        told.add(open.id);
+        io.err(
+          `waits for you: ${describe(open)}; bulkhead worker answer ${
+            operand(flags, 0)
+          } ${open.id} allow\n`,
+        );
+      }
     }
     if (flags.on("json")) {
       printResult(io, { turn: sent.turn, ...status });
@@ -107,13 +120,15 @@ export const answer: WorkerVerb = {
   summary: "answer an open question",
   help: `Usage: worker answer ID                        list the open questions
        worker answer ID ASK allow|deny
+       worker answer ID ASK ANSWER…            when the agent offers a choice: one
+                                               answer a question, by its text or number
 
   --reason TEXT   why, for the model
   --input JSON    run the call with these arguments instead
   --interrupt     with deny: end the whole turn
 `,
   flags: { boolean: ["interrupt"], string: ["reason", "input"] },
-  operands: [1, 3],
+  operands: [1, Infinity],
   async run(flags, io): Promise<number> {
     using worker = await client(flags, operand(flags, 0));
     const id = flags.operands[1];
@@ -124,20 +139,28 @@ export const answer: WorkerVerb = {
       return 0;
     }
     const decision = operand(flags, 2);
-    if (decision !== "allow" && decision !== "deny") {
+    const plain = decision === "allow" || decision === "deny";
+    if (plain && flags.operands.length > 3) {
       throw new UsageError(
-        `Cannot read the command line: "${decision}" is neither allow nor deny`,
-        "worker answer ID ASK deny",
+        `Cannot read the command line: "${
+          flags.operands[3]
+        }" is one word too many`,
+        "worker answer ID ASK allow",
       );
     }
     const input = flags.text("input");
     const reason = flags.text("reason");
-    const given: AskAnswer = {
-      decision,
-      ...(reason === undefined ? {} : { reason }),
-      ...(input === undefined ? {} : { updatedInput: parseInput(input) }),
-      ...(flags.on("interrupt") ? { interrupt: true } : {}),
-    };
+    const given: AskAnswer = plain
+      ? {
+        decision,
+        ...(reason === undefined ? {} : { reason }),
+        ...(input === undefined ? {} : { updatedInput: parseInput(input) }),
+        ...(flags.on("interrupt") ? { interrupt: true } : {}),
+      }
+      : chosen(
+        (await worker.asks()).find((open) => open.id === id),
+        flags.operands.slice(2),
+      );
     const answered = await worker.answerAsk(id, given);
     if (!answered) {
       throw new Deno.errors.NotFound(`Cannot answer "${id}": it is not open`);
@@ -146,6 +169,31 @@ export const answer: WorkerVerb = {
     return 0;
   },
 };
+
+/** The answer to a choice that the agent offers. */
+function chosen(open: OpenAsk | undefined, words: string[]): AskAnswer {
+  const questions = open?.tool_name === "AskUserQuestion"
+    ? questionsOf(open.input)
+    : [];
+  if (questions.length === 0) {
+    throw new UsageError(
+      `Cannot read the command line: "${words[0]}" is neither allow nor deny`,
+      "worker answer ID ASK deny",
+    );
+  }
+  if (questions.length !== words.length) {
+    throw new UsageError(
+      `Cannot answer: there are ${questions.length} questions and ${words.length} answers`,
+      "worker answer ID ASK ANSWER…",
+    );
+  }
+  const answers: Record<string, string> = {};
+  questions.forEach(({ text, options }, index) => {
+    const word = words[index] ?? "";
+    answers[text] = options[Number(word) - 1] ?? word;
+  });
+  return { decision: "allow", updatedInput: withAnswers(open?.input, answers) };
+}
 
 /** `interrupt`: stop the running turn. */
 export const interrupt: WorkerVerb = {

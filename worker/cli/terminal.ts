@@ -9,6 +9,7 @@ import type { CommandIo } from "@bulkhead/sandbox/command";
 import type { AskAnswer } from "../agents/driver.ts";
 import type { OpenAsk } from "../asks.ts";
 import { visible } from "./render.ts";
+import { type Question, questionsOf, withAnswers } from "./questions.ts";
 
 /**
  * Reads one line that a person types; nothing at the end of input, or once the
@@ -179,7 +180,7 @@ export class TerminalAnswers {
       }
       answers[text] = options[Number(line) - 1] ?? line;
     }
-    return { decision: "allow", updatedInput: { ...record(input), answers } };
+    return { decision: "allow", updatedInput: withAnswers(input, answers) };
   }
 
   get #mark(): string {
@@ -189,34 +190,4 @@ export class TerminalAnswers {
   #bold(text: string): string {
     return this.#options.io.color ? `\x1b[1m${text}\x1b[22m` : text;
   }
-}
-
-/** A question of the agent itself, as Claude Code's AskUserQuestion carries it. */
-interface Question {
-  text: string;
-  options: string[];
-}
-
-/** The questions in the arguments of AskUserQuestion; none when they have another shape. */
-function questionsOf(input: unknown): Question[] {
-  const list = record(input).questions;
-  if (!Array.isArray(list)) return [];
-  return list.flatMap((entry: unknown) => {
-    const { question: text, options } = record(entry);
-    if (typeof text !== "string") return [];
-    const labels = Array.isArray(options)
-      ? options.flatMap((option: unknown) => {
-        if (typeof option === "string") return [option];
-        const { label } = record(option);
-        return typeof label === "string" ? [label] : [];
-      })
-      : [];
-    return [{ text, options: labels }];
-  });
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null
-    ? Object.fromEntries(Object.entries(value))
-    : {};
 }
