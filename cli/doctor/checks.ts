@@ -1,7 +1,7 @@
 import { guardStatus, teardownGuard } from "@bulkhead/guard";
 import { checkPlugins } from "@bulkhead/plugins";
 import { probeIsolation, run } from "@bulkhead/sandbox";
-import { listWorkers, recoverWorkers } from "@bulkhead/worker";
+import { listWorkers, reapWorkers } from "@bulkhead/worker";
 import { AGENT_PROGRAMS, programPath } from "../run/agents.ts";
 import { checkClaims } from "./claims.ts";
 import { checkFleet } from "./fleet.ts";
@@ -186,11 +186,12 @@ async function checkWorkers({ home, fix }: Scene): Promise<Finding[]> {
   const places = `${home}/workers`;
   const findings: Finding[] = [];
   if (fix) {
-    for (const worker of await recoverWorkers(places)) {
+    const { recovered } = await reapWorkers(places);
+    for (const { shortId } of recovered) {
       findings.push({
         area,
         status: "mended",
-        text: `what was left of ${worker.shortId} is cleared`,
+        text: `what was left of ${shortId} is cleared`,
       });
     }
   }
