@@ -13,6 +13,9 @@ import {
 import type { Fleet } from "./connection.ts";
 
 const RETRY_MS = 250;
+/** A consumer may stall for good after a cut link, or when a server drops what it was about to send: it is made anew. */
+const IDLE_MS = 4_000;
+const CLOSE_MS = 500;
 
 /** Where a reader begins. */
 export type Beginning = Pick<ConsumerConfig, "deliver_policy"> & {
@@ -85,16 +88,23 @@ async function* consume(
   signal?.addEventListener("abort", stop);
   if (signal?.aborted) stop();
   let delivered = 0;
+  let idle = setTimeout(stop, IDLE_MS);
   try {
     for await (const message of messages) {
+      clearTimeout(idle);
+      idle = setTimeout(stop, IDLE_MS);
       // What went out while the link was gone is not sent again by itself.
       if (message.info.deliverySequence !== ++delivered) return;
       yield message;
     }
   } finally {
     signal?.removeEventListener("abort", stop);
-    await messages.close().catch(() => {});
-    await fleet.jsm.consumers.delete(stream, name).catch(() => {});
+    clearTimeout(idle);
+    await Promise.race([
+      messages.close().catch(() => {}),
+      pause(CLOSE_MS, undefined),
+    ]);
+    fleet.jsm.consumers.delete(stream, name).catch(() => {});
   }
 }
 

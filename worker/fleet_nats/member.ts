@@ -474,7 +474,7 @@ export class FleetSeat implements AsyncDisposable {
     }
     for (const id of this.#asks.keys()) {
       if (open.has(id)) continue;
-      await bucket.purge(`${this.id}.${keyOf(id)}`);
+      await bucket.delete(`${this.id}.${keyOf(id)}`);
       this.#asks.delete(id);
     }
   }
