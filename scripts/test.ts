@@ -13,22 +13,20 @@
 
 const ROOT = new URL("..", import.meta.url).pathname;
 
-/** Never tests; `--ignore` replaces what the configuration excludes. */
+/** Not in the members' job; `--ignore` replaces what the configuration excludes. */
 const NOT_TESTS = [
-  "tests/fixtures",
+  "tests",
   "docs/reference",
   ".cache",
   "vendor",
 ];
 
-/** What only the whole run plays: real programs, browser, fuzz, faults, matrices of processes. */
-const WHOLE_ONLY = [
-  "**/*_slow_test.ts",
-  "**/*_permissions_test.ts",
-  "**/*_faults_test.ts",
-  "**/*_kill_test.ts",
-  "tests/abi_rust_test.ts",
-];
+/**
+ * What only the whole run plays, in `tests/`: real programs, browser, fuzz, faults,
+ * matrices of processes, and what builds libraries or starts many processes.
+ */
+const WHOLE_ONLY =
+  /_(?:slow|permissions|faults|kill|killed)_test\.ts$|^abi_(?:rust|plugins|contract|served)|^plugins_(?:cli|host_symptoms)/;
 
 /** Other test files that share one process. */
 const BATCH = 6;
@@ -45,15 +43,13 @@ interface Job {
 
 /** What is to be run, the longest first. */
 async function jobs(all: boolean): Promise<Job[]> {
-  const ignore = all ? NOT_TESTS : [...NOT_TESTS, ...WHOLE_ONLY];
   const slow: string[] = [];
   const others: string[] = [];
   for await (const { name } of Deno.readDir(`${ROOT}tests`)) {
     if (!name.endsWith("_test.ts")) continue;
     const file = `tests/${name}`;
-    if (!/_(?:slow|permissions|faults|kill)_test\.ts$|abi_rust/.test(name)) {
-      others.push(file);
-    } else if (all) slow.push(file);
+    if (!WHOLE_ONLY.test(name)) others.push(file);
+    else if (all) slow.push(file);
   }
   others.sort();
   const batches = Array.from(
@@ -64,7 +60,7 @@ async function jobs(all: boolean): Promise<Job[]> {
     ...slow.sort().map((file) => ({ name: file, args: [file] })),
     {
       name: "members and documentation",
-      args: ["--doc", `--ignore=${[...ignore, "tests"].join(",")}`],
+      args: ["--doc", `--ignore=${NOT_TESTS.join(",")}`],
     },
     ...batches.map((args) => ({ name: args.join(" "), args })),
   ];
