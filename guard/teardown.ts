@@ -11,6 +11,7 @@ import {
   normalizePath,
   resolveTarget,
 } from "@bulkhead/sandbox/paths";
+import { DENIALS_DIR, DENIALS_FILE } from "./denials.ts";
 import {
   directoryOf,
   readHookFile,
@@ -56,7 +57,8 @@ export interface TeardownReport {
 
 /**
  * Removes the guard from a workspace, of every harness: the hook file gets its original bytes
- * back, or goes when arming made it; marker and manifest go. The denial log stays.
+ * back, or goes when arming made it; marker and manifest go. A denial log with a line in it
+ * stays.
  *
  * Needs `--allow-read` and `--allow-write` of the workspace and of the home.
  *
@@ -91,8 +93,33 @@ export async function teardownGuard(
       report.harnesses.push(harness.label);
       report.notices.push(...notices);
     }
+    if (report.found) await removeEmptyLog(absolute);
     return report;
   });
+}
+
+/** The denial log stays for whoever wants to read it; one without a line is only a trace. */
+async function removeEmptyLog(root: string): Promise<void> {
+  const dir = `${root}/${DENIALS_DIR}`;
+  const log = `${dir}/${DENIALS_FILE}`;
+  for (const harness of HARNESSES) {
+    if (harness.guard === undefined) continue;
+    const { marker } = placesOf(harness, harness.guard, root);
+    if (await infoOf(marker) !== undefined) return;
+  }
+  if (!(await infoOf(dir))?.isDirectory) return;
+  const info = await infoOf(log);
+  if (info?.isFile && info.size === 0) await removeFile(log);
+  await removeIfEmpty(dir);
+}
+
+async function infoOf(path: string): Promise<Deno.FileInfo | undefined> {
+  try {
+    return await Deno.lstat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
 }
 
 /** Removes one harness's guard. Nothing found: `undefined`; else lines for a person. */

@@ -39,9 +39,10 @@ export interface CommandIo {
 }
 
 /**
- * The process's own streams. Colour only on a terminal and never with `NO_COLOR`.
+ * The process's own streams. Colour only on a terminal that is not dumb, and never with
+ * `NO_COLOR`.
  *
- * Needs no permission; without `--allow-env=NO_COLOR` nothing is coloured.
+ * Needs no permission; without `--allow-env=NO_COLOR,TERM` nothing is coloured.
  *
  * @returns the streams.
  *
@@ -68,7 +69,8 @@ export function processIo(): CommandIo {
 
 function noColor(): boolean {
   try {
-    return Boolean(Deno.env.get("NO_COLOR"));
+    return Boolean(Deno.env.get("NO_COLOR")) ||
+      Deno.env.get("TERM") === "dumb";
   } catch {
     return true;
   }

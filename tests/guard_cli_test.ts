@@ -173,7 +173,7 @@ Deno.test("guard install arms several harnesses, or none", async () => {
   assertEquals(failed.code, 1);
   const { ok, error } = JSON.parse(failed.out);
   assertEquals([ok, error.code], [false, "hook_file_error"]);
-  assertEquals(await names(`${c.root}`), [".codex", ".eval-magic-outputs"]);
+  assertEquals(await names(`${c.root}`), [".codex"]);
   await Deno.remove(`${c.root}/.codex/hooks.json`);
   const both = await guard([
     "install",

@@ -759,8 +759,12 @@ Deno.test("armGuard() does not empty a file that the denial log links to", async
   await c.arm("claude-code");
   assertEquals(await c.read("precious.txt"), "keep");
   await teardownGuard(c.root, { home: c.home });
+  // An empty log is no reason to leave a directory behind.
+  await assertRejects(
+    () => Deno.stat(`${c.root}/.eval-magic-outputs`),
+    Deno.errors.NotFound,
+  );
 
-  await Deno.remove(`${c.root}/.eval-magic-outputs`, { recursive: true });
   await Deno.symlink("/tmp", `${c.root}/.eval-magic-outputs`);
   const before = await c.tree();
   await assertRejects(() => c.arm("claude-code"), TypeError, "link");
