@@ -6,10 +6,8 @@ import {
 } from "@bulkhead/sandbox";
 import type { CommandIo } from "@bulkhead/sandbox/command";
 import {
-  acquireClaim,
   createPosture,
   type Decider,
-  releaseClaim,
   runWorker,
   type TurnOutcome,
   type Worker,
@@ -28,7 +26,8 @@ import {
   RUN_HELP,
   type RunArguments,
 } from "./run/options.ts";
-import { openPlaces, type Places } from "./run/places.ts";
+import { claimWorkspace } from "./run/claim.ts";
+import { openPlaces, type Places, realRoot } from "./run/places.ts";
 import {
   follow,
   jsonRenderer,
@@ -64,42 +63,24 @@ export async function runCommand(
     io.err("ending: the program that started this run is gone\n");
     Deno.kill(Deno.pid, "SIGTERM");
   });
-  const places = await openPlaces(parsed);
   try {
-    const key = `workspace:${places.workspace}`;
-    const holder = `run:${crypto.randomUUID()}`;
-    await claimWorkspace(key, holder, places);
+    const places = await openPlaces(parsed);
     try {
-      return await new Run(parsed, places, io).play();
+      const release = await claimWorkspace(
+        places,
+        (line) => io.err(`${line}\n`),
+      );
+      try {
+        return await new Run(parsed, places, io).play();
+      } finally {
+        await release();
+      }
     } finally {
-      await releaseClaim(key, holder, claimOptions(places));
+      await places.dispose();
     }
   } finally {
     stopWatching();
-    await places.dispose();
   }
-}
-
-function claimOptions(places: Places): { root?: string } {
-  return places.claims === undefined ? {} : { root: places.claims };
-}
-
-/** One run to a workspace: two agents would undo each other's work. */
-async function claimWorkspace(
-  key: string,
-  holder: string,
-  places: Places,
-): Promise<void> {
-  const outcome = await acquireClaim(key, holder, {
-    ...claimOptions(places),
-    reason: "bulkhead run",
-  });
-  if (outcome.kind === "held") {
-    throw new Deno.errors.Busy(
-      `Cannot run in "${places.workspace}": another run (pid ${outcome.claim.pid}) has it; wait for it, or end it with "bulkhead worker stop"`,
-    );
-  }
-  if (outcome.kind === "error") throw new Error(outcome.message);
 }
 
 /** What a session is made of besides its agent. */
@@ -429,16 +410,5 @@ class Run {
       durationMs: performance.now() - this.#started,
       end,
     }, this.#args.json);
-  }
-}
-
-async function realRoot(root: string): Promise<string> {
-  try {
-    return await Deno.realPath(root);
-  } catch (cause) {
-    throw new Deno.errors.NotFound(
-      `Cannot let the agent write in "${root}": there is no such directory; make it or give another --root`,
-      { cause },
-    );
   }
 }

@@ -321,3 +321,21 @@ Deno.test("run: a socket path that is too long is named with its limit", async (
     assertEquals(err.trimEnd().split("\n").length, 1, err);
   });
 });
+
+Deno.test("run: where claims cannot be kept the run goes on and says so", async () => {
+  await withWorld(async ({ ws, home }) => {
+    const { code, err } = await bulkhead([
+      "run",
+      "--agent",
+      "scripted",
+      "--cwd",
+      ws,
+      "--home",
+      home,
+      "hi",
+    ], { env: { FNO_CLAIMS_ROOT: "/dev/null" } });
+    assertEquals(code, 0, err);
+    assertStringIncludes(err, "WARNING: nothing keeps a second run out");
+    assertEquals(err.trimEnd().split("\n").length, 1, err);
+  });
+});
