@@ -243,6 +243,7 @@ export async function connectFleet(
   );
   const tls = decideTls(servers, options);
   let nc: NatsConnection;
+  const release = catchResets();
   try {
     nc = await connect({
       servers: servers.map((server) =>
@@ -270,7 +271,9 @@ export async function connectFleet(
         }
         : {},
     });
+    release();
   } catch (error) {
+    Deno.unrefTimer(setTimeout(release, RESET_MS));
     if (error instanceof FleetError) throw error;
     throw connectError(options.servers, error);
   }
@@ -416,4 +419,24 @@ async function hostId(): Promise<string> {
     (b) => b.toString(16).padStart(2, "0"),
   ).join("");
   return `${token(machine.host)}-${short}`;
+}
+
+/** How long after a refused connection its reset may still come in. */
+const RESET_MS = 1_000;
+
+/**
+ * Keeps a reset from ending the program. A server that refuses a connection may reset
+ * it when the client library has stopped listening to its socket; an error that nobody
+ * listens to would be an uncaught one, although the refusal was told already.
+ */
+function catchResets(): () => void {
+  const onError = (event: ErrorEvent): void => {
+    const error: unknown = event.error;
+    if (!(error instanceof Error) || !("code" in error)) return;
+    if (error.code === "ECONNRESET" || error.code === "EPIPE") {
+      event.preventDefault();
+    }
+  };
+  globalThis.addEventListener("error", onError);
+  return () => globalThis.removeEventListener("error", onError);
 }
