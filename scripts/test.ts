@@ -39,11 +39,6 @@ interface Counts {
 interface Job {
   name: string;
   args: string[];
-  /**
-   * Real programs and servers that are not ours: played once more when it fails, and
-   * told as FLAKED at the end when it then passes.
-   */
-  again?: boolean;
 }
 
 /** What is to be run, the longest first. */
@@ -62,11 +57,7 @@ async function jobs(all: boolean): Promise<Job[]> {
     (_, at) => others.slice(at * BATCH, (at + 1) * BATCH),
   );
   return [
-    ...slow.sort().map((file) => ({
-      name: file,
-      args: [file],
-      again: /_slow_test\.ts$/.test(file),
-    })),
+    ...slow.sort().map((file) => ({ name: file, args: [file] })),
     {
       name: "members and documentation",
       args: ["--doc", `--ignore=${NOT_TESTS.join(",")}`],
@@ -112,14 +103,9 @@ async function main(args: string[]): Promise<number> {
   const queue = await jobs(all);
   const results: (Counts & { success: boolean })[] = [];
   const failed: string[] = [];
-  const flaked: string[] = [];
   const work = async (): Promise<void> => {
     for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
-      let result = await play(job, rest);
-      if (!result.success && job.again) {
-        result = await play(job, rest);
-        if (result.success) flaked.push(job.name);
-      }
+      const result = await play(job, rest);
       results.push(result);
       if (!result.success) failed.push(job.name);
     }
@@ -128,7 +114,6 @@ async function main(args: string[]): Promise<number> {
   await Promise.all(Array.from({ length: cores }, work));
   const sum = (key: keyof Counts): number =>
     results.reduce((total, one) => total + one[key], 0);
-  for (const name of flaked) console.log(`FLAKED ${name}`);
   for (const name of failed) console.log(`FAILED ${name}`);
   console.log(`${sum("passed")} passed, ${sum("failed")} failed`);
   return failed.length === 0 ? 0 : 1;
