@@ -59,7 +59,7 @@ export function parseGitSource(text: string): GitSource | null {
   const url = text.slice(4, hash < 0 ? undefined : hash);
   const commit = hash < 0 ? "" : text.slice(hash + 1);
   const protocol = /^([a-z]+):\/\/[^-]/.exec(url)?.[1] ?? "";
-  // deno-lint-ignore no-control-regex
+  // deno-lint-ignore no-control-regex -- control characters are what is looked for
   if (!PROTOCOLS.has(protocol) || /[\u0000-\u0020\u007f]/.test(url)) {
     throw new InstallError(
       "bad_source",
