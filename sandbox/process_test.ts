@@ -104,6 +104,29 @@ Deno.test("ManagedProcess: children die with a killed parent", async () => {
   await parent.stderr.cancel();
 });
 
+Deno.test("ManagedProcess: a parent killed right after the start leaves nothing", async () => {
+  for (const isolation of ["", "policy: {}, level: 'preferred'"]) {
+    const parent = await startProcess([
+      Deno.execPath(),
+      "eval",
+      `import { startProcess } from "${new URL("./mod.ts", import.meta.url)}";
+       const script = "/usr/bin/sleep 0.5; echo survived >&2";
+       await startProcess(["/bin/sh", "-c", script], {
+         cwd: "/usr",
+         stderr: "inherit",
+         ${isolation ? `isolation: { ${isolation} },` : ""}
+       });
+       Deno.kill(Deno.pid, "SIGKILL");`,
+      // Without bubblewrap, whose first milliseconds are its own.
+    ], { env: { ...Deno.env.toObject(), PATH: "/nowhere", NO_COLOR: "1" } });
+    // The grandchild holds this stream too: its end is the end of both.
+    assertEquals(await new Response(parent.stderr).text(), "");
+    assertEquals((await parent.status).signal, "SIGKILL");
+    await parent.end();
+    await parent.stdout.cancel();
+  }
+});
+
 Deno.test("run(): a call that asked for confinement dies with a killed parent, whatever confines it", async () => {
   for (const path of [Deno.env.get("PATH") ?? "", "/nowhere"]) {
     const dir = await Deno.makeTempDir();

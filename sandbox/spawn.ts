@@ -52,8 +52,18 @@ export interface Tree {
 const SETSID = "/usr/bin/setsid";
 const SETPRIV = "/usr/bin/setpriv";
 
+/**
+ * The signal of setpriv(1) is sent by a parent that dies after it was asked for. One
+ * that died before is noticed here, by whose child we are now.
+ */
+const UNLESS_ORPHANED =
+  'parent=$1; shift; [ "$PPID" = "$parent" ] || kill -KILL $$; exec "$@"';
+
+/** What a POSIX shell passes on; it may drop a variable with any other name. */
+const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
 /** A wrapper that failed to exec says so in this form, with one of two codes. */
-const WRAPPER_FAILED = /^(?:setsid|setpriv|bwrap|landlock): /;
+const WRAPPER_FAILED = /^(?:setsid|setpriv|sh|bwrap|landlock): /;
 
 /** Starts a child at the head of its own process group. */
 export async function spawnTree(
@@ -85,8 +95,8 @@ export async function spawnTree(
     : undefined;
   const mark = crypto.randomUUID();
   const confined = isolated?.backend === "bubblewrap";
-  // bwrap dies with us by itself; whoever asked for confinement and got less should
-  // not get that less too.
+  // bwrap dies with us by itself, a few milliseconds after its start; whoever asked
+  // for confinement and got less should not get that less too.
   const asked = options.isolation !== undefined &&
     options.isolation.level !== "off";
   const { parentDeath = asked ? "SIGKILL" : undefined } = wiring;
@@ -143,9 +153,7 @@ function start(
   const linux = Deno.build.os === "linux";
   const line = [
     ...wrap && linux && hasProgram(SETSID) ? [SETSID] : [],
-    ...wrap && linux && parentDeath && hasProgram(SETPRIV)
-      ? [SETPRIV, "--pdeathsig", parentDeath.slice(3), "--"]
-      : [],
+    ...wrap && linux && parentDeath ? tiedToUs(parentDeath, env) : [],
     ...argv,
   ];
   return new Deno.Command(line[0] ?? "", {
@@ -157,6 +165,19 @@ function start(
     // bwrap makes its own session; elsewhere without setsid this is the only way.
     ...wrap && line[0] !== SETSID ? { detached: true } : {},
   }).spawn();
+}
+
+/** What to start a program through so that it gets a signal when we die. */
+function tiedToUs(
+  signal: Deno.Signal,
+  env: Readonly<Record<string, string>>,
+): string[] {
+  if (!hasProgram(SETPRIV)) return [];
+  const line = [SETPRIV, "--pdeathsig", signal.slice(3), "--"];
+  if (Object.keys(env).every((name) => SHELL_NAME.test(name))) {
+    line.push("/bin/sh", "-c", UNLESS_ORPHANED, "sh", `${Deno.pid}`);
+  }
+  return line;
 }
 
 const programs = new Map<string, boolean>();
