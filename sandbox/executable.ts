@@ -4,16 +4,26 @@ import { isAbsolutePath, joinPath } from "./paths.ts";
 const DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin";
 
 /**
- * Finds the file that a command names, as `execvp` would.
+ * Finds the file that a command names, as `execvp` would, except that a relative
+ * directory in PATH is passed over: what runs must not depend on where we stand.
  *
  * Synchronous, since a few `stat` calls cost less than their promises would and
- * every call of a tool passes here.
+ * every call of a tool passes here. Needs `--allow-read` of what it looks at.
  *
  * @param command A name to look up on PATH, or a path.
  * @param cwd The directory that a relative path starts from.
- * @param path The child's PATH.
+ * @param path The PATH; the usual three system directories when there is none.
  * @returns its absolute path; `null` when there is none; nothing when looking is
  * not permitted.
+ *
+ * @example Usage
+ * ```ts
+ * import { findExecutable } from "@bulkhead/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(findExecutable("sh", "/", "/bin"), "/bin/sh");
+ * assertEquals(findExecutable("no-such-program", "/", "/bin"), null);
+ * ```
  */
 export function findExecutable(
   command: string,
@@ -22,7 +32,7 @@ export function findExecutable(
 ): string | null | undefined {
   const candidates = command.includes("/")
     ? [joinPath(cwd, command)]
-    : (path || DEFAULT_PATH).split(":").filter(isAbsolutePath)
+    : (path ?? DEFAULT_PATH).split(":").filter(isAbsolutePath)
       .map((dir) => joinPath(dir, command));
   let looked = true;
   for (const candidate of candidates) {
@@ -67,19 +77,33 @@ export function interpreterOf(file: string): string | undefined {
 /**
  * Why a program cannot be started, in words a person can act on.
  *
+ * Needs `--allow-read` of the PATH.
+ *
  * @param command The command as it was given.
  * @param cwd The working directory.
  * @param path The child's PATH.
  * @returns the error to throw; nothing when the program looks startable.
+ *
+ * @example Usage
+ * ```ts
+ * import { startError } from "@bulkhead/sandbox";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(
+ *   startError("prettier", "/", "/no/bin")?.message,
+ *   'Cannot start "prettier": it is not on PATH (/no/bin); install it or give its path',
+ * );
+ * assertEquals(startError("sh", "/", "/bin"), undefined);
+ * ```
  */
-export async function startError(
+export function startError(
   command: string,
   cwd: string,
   path: string | undefined,
-): Promise<Error | undefined> {
+): Error | undefined {
   const what = `Cannot start "${command}"`;
   const { NotFound, PermissionDenied } = Deno.errors;
-  if (!await isDirectory(cwd)) {
+  if (!isDirectory(cwd)) {
     return new NotFound(
       `${what}: the working directory "${cwd}" does not exist`,
     );
@@ -92,37 +116,44 @@ export async function startError(
         `${what}: its "#!" line ends with a carriage return; save the file with LF line endings`,
       );
     }
-    return interpreter !== undefined &&
-        findExecutable(interpreter, cwd, path) === null
-      ? new NotFound(`${what}: its interpreter "${interpreter}" does not exist`)
-      : undefined;
+    if (
+      interpreter === undefined ||
+      findExecutable(interpreter, cwd, path) !== null
+    ) return undefined;
+    return new NotFound(
+      interpreter.includes("/")
+        ? `${what}: its interpreter "${interpreter}" does not exist`
+        : `${what}: its interpreter "${interpreter}" is ${notOnPath(path)}`,
+    );
   }
   if (!command.includes("/")) {
     return new NotFound(
-      `${what}: it is not on PATH (${
-        path || DEFAULT_PATH
-      }); install it or give its path`,
+      `${what}: it is ${notOnPath(path)}; install it or give its path`,
     );
   }
-  return await exists(joinPath(cwd, command))
+  return exists(joinPath(cwd, command))
     ? new PermissionDenied(
       `${what}: it is not an executable file; run chmod +x on it`,
     )
     : new NotFound(`${what}: there is no such file, seen from "${cwd}"`);
 }
 
-async function exists(path: string): Promise<boolean> {
+function notOnPath(path: string | undefined): string {
+  return `not on PATH (${path ?? DEFAULT_PATH})`;
+}
+
+function exists(path: string): boolean {
   try {
-    await Deno.stat(path);
+    Deno.statSync(path);
     return true;
   } catch (error) {
     return !(error instanceof Deno.errors.NotFound);
   }
 }
 
-async function isDirectory(path: string): Promise<boolean> {
+function isDirectory(path: string): boolean {
   try {
-    return (await Deno.stat(path)).isDirectory;
+    return Deno.statSync(path).isDirectory;
   } catch (error) {
     return error instanceof Deno.errors.NotCapable;
   }

@@ -26,6 +26,7 @@
 
 export * from "./entry.ts";
 export * from "./environment.ts";
+export { findExecutable, startError } from "./executable.ts";
 export * from "./files.ts";
 export {
   isolate,
