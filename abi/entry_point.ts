@@ -15,6 +15,7 @@ import { PLUGIN_API_SIZE, slotOffset } from "./layout.ts";
 import {
   cString,
   decodeText,
+  EVENT,
   keepAlive,
   libc,
   mallocBytes,
@@ -23,12 +24,14 @@ import {
 } from "./memory.ts";
 import type { FunctionPointer } from "./function_table.ts";
 import type { Registrar } from "./registrar.ts";
+import { guardThread } from "./thread_guard.ts";
 
 const REGISTER = {
   parameters: ["u64", "u32"],
   result: "i32",
   nonblocking: true,
 } as const;
+
 /** What goes into the vtable besides the registrars. */
 export interface EntryPointOptions {
   /** The plugin's name. */
@@ -111,29 +114,42 @@ export async function runEntryPoint(
   plugin: EntryPointOptions,
 ): Promise<void> {
   const { slots, keep } = registrar.callbacks();
+  const dispatch = Deno.UnsafeCallback.threadSafe(
+    { parameters: [EVENT, "u64"], result: "i32" } as const,
+    () => 0, // Accepted and dropped, on any thread.
+  );
+  keep.push(dispatch);
   immortal.push(keep);
   if (!plugin.keepAlive) { for (const callback of keep) callback.unref(); }
+  const guard = guardThread(entry, slots);
   const api = new Uint8Array(PLUGIN_API_SIZE);
   const view = new DataView(api.buffer);
   view.setUint32(slotOffset("abi_version"), ABI_VERSION, true);
   view.setUint32(slotOffset("struct_size"), PLUGIN_API_SIZE, true);
-  view.setBigUint64(slotOffset("free_string"), plugin.freeString, true);
-  view.setBigUint64(slotOffset("runtime_action"), plugin.action, true);
-  view.setBigUint64(slotOffset("user_data"), plugin.userData, true);
-  for (const [slot, address] of slots) {
+  const functions = new Map([
+    ...guard?.slots ?? slots,
+    ["free_string", plugin.freeString],
+    ["runtime_action", plugin.action],
+    ["dispatch_event", Deno.UnsafePointer.value(dispatch.pointer)],
+    ["user_data", plugin.userData],
+  ]);
+  for (const [slot, address] of functions) {
     view.setBigUint64(slotOffset(slot), address, true);
   }
+  // The vtable is never given back: plugins keep the pointer.
+  const vtable = mallocBytes(api);
+  const register = nativeFunction(guard?.entry ?? entry, REGISTER);
   registrar.open = true;
   let rc: number;
   try {
-    // The vtable is never given back: plugins keep the pointer.
-    const vtable = mallocBytes(api);
-    rc = await nativeFunction(entry, REGISTER).call(
-      vtable,
-      RETIRED_ABI_ARGUMENT,
-    );
+    rc = await register.call(vtable, RETIRED_ABI_ARGUMENT);
   } finally {
     registrar.open = false;
+    if (guard?.release() === true) {
+      registrar.note(
+        `registrations from another thread are refused: only the one that runs "${REGISTER_SYMBOL}" may register`,
+      );
+    }
   }
   if (rc !== 0) {
     throw new AbiError(

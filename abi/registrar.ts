@@ -7,7 +7,6 @@
 import { EVENT_COUNT, EVENT_NAMES } from "./codes.ts";
 import {
   decodeText,
-  EVENT,
   type NativeStruct,
   readBytes,
   STRING,
@@ -215,12 +214,6 @@ export class Registrar {
       this.note("a declaration is ignored: it is not a JSON object");
       return 1;
     });
-    const dispatch = Deno.UnsafeCallback.threadSafe(
-      { parameters: [EVENT, "u64"], result: "i32" } as const,
-      () => 0,
-    );
-    keep.push(dispatch);
-    slots.set("dispatch_event", Deno.UnsafePointer.value(dispatch.pointer));
     return { slots, keep };
   }
 

@@ -33,9 +33,22 @@ test("the table outlives register, and a plugin that wants a longer one is refus
   assertEquals([error.code, error.exitCode], ["register", 3]);
 });
 
-test("an entry point may wait for a thread that registers", async () => {
+test("only the entry point's own thread registers: another one gets -1, then and later, and may be waited for", async () => {
   await using plugin = await open("register_thread");
-  assertEquals((await say(plugin, "probe_rcs")).split(" ").at(-1), "0");
+  const refused = Array(11).fill("-1").concat("0").join(" ");
+  const later = Array(12).fill("0").join(" ");
+  assertEquals(await say(plugin, "probe_rcs"), `${refused} ${later} `);
+  assertEquals(await say(plugin, "probe_late"), `${refused} ${refused} `);
+  const { tools, commands, events, priority, diagnostics } =
+    plugin.registration;
+  assertEquals([tools.length, commands.length, events.length, priority], [
+    4,
+    1,
+    1,
+    1,
+  ]);
+  assert(tools.every(({ name }) => name !== "foreign" && name !== "late"));
+  assertStringIncludes(diagnostics.join("\n"), "from another thread");
   assertEquals((await accounts(plugin)).wrong, []);
 });
 

@@ -1,6 +1,7 @@
 import { generateHeader, scaffoldPlugin } from "@bulkhead/abi";
 import { PLUGIN_API, PLUGIN_API_SIZE, STRUCTS } from "../abi/layout.ts";
 import { assert, assertEquals } from "@std/assert";
+import { guardCode } from "../abi/thread_guard.ts";
 import { command } from "./_abi.ts";
 import { hasTool } from "./support/require_tool.ts";
 
@@ -113,9 +114,10 @@ Deno.test({
 });
 
 const CROSS = "aarch64-linux-gnu-gcc";
+const INSTALL_CROSS = "apt-get install gcc-aarch64-linux-gnu";
 Deno.test({
   name: "the layout holds on aarch64",
-  ignore: !hasTool(CROSS, "apt-get install gcc-aarch64-linux-gnu"),
+  ignore: !hasTool(CROSS, INSTALL_CROSS),
   fn: () =>
     inTemp(async (dir) => {
       await Deno.writeTextFile(`${dir}/a.c`, generateHeader());
@@ -128,6 +130,96 @@ Deno.test({
       ]);
     }),
 });
+
+/** What the comments of the thread guard's code say, put together as one piece: entry, then slot. */
+const GUARD = {
+  "x86_64": `
+    endbr64
+    movabs $0x1111111111111111, %r10
+    mov %fs:0, %r11
+    mov %r11, (%r10)
+    movabs $0x2222222222222222, %r11
+    jmp *%r11
+    endbr64
+    movabs $0x1111111111111111, %r10
+    mov %fs:0, %r11
+    cmp (%r10), %r11
+    jne 1f
+    movabs $0x2222222222222222, %r11
+    jmp *%r11
+  1:
+    movl $1, 8(%r10)
+    mov $-1, %eax
+    ret
+  `,
+  aarch64: `
+    bti c
+    mrs x16, tpidr_el0
+    ldr x17, 1f
+    str x16, [x17]
+    ldr x16, 2f
+    br x16
+  1:
+    .quad 0x1111111111111111
+  2:
+    .quad 0x2222222222222222
+    bti c
+    mrs x16, tpidr_el0
+    ldr x17, 1f
+    ldr x17, [x17]
+    cmp x16, x17
+    b.ne 3f
+    ldr x16, 2f
+    br x16
+  3:
+    ldr x17, 1f
+    mov w16, #1
+    str w16, [x17, #8]
+    mov w0, #-1
+    ret
+    nop
+  1:
+    .quad 0x1111111111111111
+  2:
+    .quad 0x2222222222222222
+  `,
+};
+
+for (
+  const [arch, gcc, objcopy] of [
+    ["x86_64", "gcc", "objcopy"],
+    ["aarch64", CROSS, "aarch64-linux-gnu-objcopy"],
+  ] as const
+) {
+  Deno.test({
+    name: `the thread guard's code is what an assembler for ${arch} makes`,
+    ignore: (arch === "x86_64" && Deno.build.arch !== arch) ||
+      !hasTool(gcc, gcc === CROSS ? INSTALL_CROSS : undefined),
+    fn: () =>
+      inTemp(async (dir) => {
+        await Deno.writeTextFile(`${dir}/a.s`, GUARD[arch]);
+        await command([gcc, "-c", "-o", `${dir}/a.o`, `${dir}/a.s`]);
+        await command([
+          objcopy,
+          "-O",
+          "binary",
+          "-j",
+          ".text",
+          `${dir}/a.o`,
+          `${dir}/a`,
+        ]);
+        const code = guardCode("linux", arch);
+        const places = [0x1111111111111111n, 0x2222222222222222n] as const;
+        assertEquals(
+          new Uint8Array([
+            ...code?.enter(...places) ?? [],
+            ...code?.slot(...places) ?? [],
+          ]),
+          await Deno.readFile(`${dir}/a`),
+        );
+      }),
+  });
+}
 
 Deno.test({
   name: "the declarations of the Rust template are the layout's",
