@@ -20,6 +20,7 @@ async function inHome(
     startable: new Set(),
     sandbox: "required",
     workspaceAccess: "write",
+    path: undefined,
     verify: () => Promise.resolve(""),
     touched: () => new Error(),
   };

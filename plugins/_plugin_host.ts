@@ -27,6 +27,8 @@ export interface PluginHost {
   readonly sandbox: SandboxLevel;
   /** What a command without `permissions` may do to the workspace. */
   readonly workspaceAccess: "read" | "write";
+  /** The PATH of programs; undefined when this process may not know it. */
+  readonly path: string | undefined;
   /** Throws when the content is no longer the trusted one; the answer changes when somebody has touched it. */
   verify(): Promise<string>;
   /** The error for content that was touched while something of it ran. */
@@ -43,6 +45,8 @@ export interface HostOptions {
   sandbox: SandboxLevel;
   /** What a command without `permissions` may do to the workspace. */
   workspaceAccess: "read" | "write";
+  /** The PATH of programs; undefined when this process may not know it. */
+  path: string | undefined;
 }
 
 /** The host of a plugin that passed every gate. */
@@ -69,6 +73,7 @@ export function hostOf(
     ),
     sandbox: options.sandbox,
     workspaceAccess: options.workspaceAccess,
+    path: options.path,
     touched: () =>
       new UntrustedError(
         `plugin ${

@@ -4,6 +4,7 @@ import {
   ensurePrivateDir,
   inheritedEnvironment,
   run,
+  startError,
 } from "@bulkhead/sandbox";
 import { normalizePath } from "@bulkhead/sandbox/paths";
 import { resolveArguments, scriptIndex } from "./_arguments.ts";
@@ -17,7 +18,7 @@ import {
 import { expand, type Placeholders } from "./_placeholders.ts";
 import type { ProgramSpec } from "./_program.ts";
 import type { PluginHost } from "./_plugin_host.ts";
-import { quote } from "./_text.ts";
+import { printable, quote } from "./_text.ts";
 
 /** One run of a program. */
 export interface ProgramRun {
@@ -149,6 +150,7 @@ export class PluginProgram {
       cwd: options.cwd,
       env: {
         ...inheritedEnvironment(this.#spec.env),
+        ...host.path === undefined ? {} : { PATH: host.path },
         ...env,
         ...this.#values,
         PYTHONDONTWRITEBYTECODE: "1",
@@ -210,6 +212,7 @@ function failureNote(
   argv: readonly string[],
 ): string | undefined {
   const script = scriptIndex(argv);
+  const isCommand = spec.program.kind === "command";
   for (const index of script > 0 ? [0, script] : [0]) {
     const path = argv[index] ?? "";
     if (!path.startsWith(`${host.dir}/`)) continue;
@@ -217,12 +220,13 @@ function failureNote(
     if (host.paths.get(inner) !== true) {
       return `there is no file ${quote(inner)} in the plugin`;
     }
-    if (
-      index === 0 && spec.program.kind === "command" &&
-      !host.startable.has(inner)
-    ) return `${quote(inner)} is not executable; chmod +x it`;
+    if (index === 0 && isCommand && !host.startable.has(inner)) {
+      return `${quote(inner)} is not executable; chmod +x it`;
+    }
   }
-  return undefined;
+  if (!isCommand || host.path === undefined) return undefined;
+  const error = startError(argv[0] ?? "", host.dir, host.path);
+  return error === undefined ? undefined : printable(error.message);
 }
 
 function resolveCommand(

@@ -32,6 +32,13 @@ export interface PluginsConfig {
   dirs: string[];
   /** How plugins are isolated. */
   sandbox: SandboxLevel;
+  /**
+   * True when programs are also looked up where the login shell's PATH says, which is asked for once. A host that was
+   * not started from a terminal needs it.
+   *
+   * @default false
+   */
+  loginPath?: boolean;
   /** The gate of trust. */
   trust: TrustConfig;
 }
@@ -277,6 +284,9 @@ function pluginsConfig(
     }
     config.sandbox = sandbox;
   }
+  if (booleanAt(plugins, "login_path", "capabilities.plugins")) {
+    config.loginPath = true;
+  }
   if (trust.default !== undefined) {
     const word = trust.default;
     if (typeof word !== "string") wrong("capabilities.trust.default", "a text");
@@ -294,7 +304,7 @@ function pluginsConfig(
   return config;
 }
 
-const PLUGIN_KEYS = ["enabled", "dirs", "sandbox"];
+const PLUGIN_KEYS = ["enabled", "dirs", "sandbox", "login_path"];
 const TRUST_KEYS = ["enabled", "default"];
 
 function unknownKeys(

@@ -50,12 +50,13 @@ Deno.test("resolveConfig() reads every key", () => {
     home: "/h",
     userHome: "/home/me",
     user:
-      `[capabilities.plugins]\nenabled = true\ndirs = ["~/more", "/abs", "rel"]\nsandbox = "preferred"\n[capabilities.trust]\nenabled = true\ndefault = "ask"\n[guard]\nhints = true\n`,
+      `[capabilities.plugins]\nenabled = true\ndirs = ["~/more", "/abs", "rel"]\nsandbox = "preferred"\nlogin_path = true\n[capabilities.trust]\nenabled = true\ndefault = "ask"\n[guard]\nhints = true\n`,
   });
   assertEquals(config, {
     enabled: true,
     dirs: ["/home/me/more", "/abs", "/h/rel"],
     sandbox: "preferred",
+    loginPath: true,
     trust: { enabled: true, default: "ask" },
   });
   assertEquals(notices, []);

@@ -5,6 +5,7 @@
  */
 import { namedPermissions, probeIsolation } from "@bulkhead/sandbox";
 import { assemble } from "./_assemble.ts";
+import { searchPath } from "./_search_path.ts";
 import { needsRepair } from "./_stage.ts";
 import { messageOf, printable, quote } from "./_text.ts";
 import { loadConfig, type PluginsConfig } from "./config.ts";
@@ -88,6 +89,7 @@ export async function checkPlugin(
       workspace: options.workspace,
       sandbox: "off",
       workspaceAccess: "read",
+      path: await searchPath(false, warnings),
       registry: new ToolRegistry(),
       warnings,
     });

@@ -7,6 +7,7 @@
 import { namedPermissions, probeIsolation } from "@bulkhead/sandbox";
 import { assemble, type LoadedPlugin } from "./_assemble.ts";
 import { Gate } from "./_gate.ts";
+import { searchPath } from "./_search_path.ts";
 import { messageOf, printable, quote } from "./_text.ts";
 import type { PluginsConfig, SandboxLevel } from "./config.ts";
 import { type DiscoveredPlugin, discoverPlugins } from "./discover.ts";
@@ -164,6 +165,9 @@ async function load(options: LoadOptions): Promise<LoadOutcome> {
     workspace: await Deno.realPath(options.workspace),
     sandbox: config.sandbox,
     workspaceAccess: options.workspaceAccess ?? "read",
+    path: trusted.length === 0
+      ? undefined
+      : await searchPath(config.loginPath ?? false, warnings),
     registry,
     warnings,
   });

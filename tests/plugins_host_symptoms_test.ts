@@ -8,6 +8,8 @@
 import { assert, assertEquals } from "@std/assert";
 import {
   fireHooks,
+  installPlugin,
+  removePlugin,
   resultText,
   ToolRegistry,
   type TrustAnswer,
@@ -77,6 +79,23 @@ symptom(
       `${world.home}/plugins.lock.json`,
       '{"schema":1,"plugins":{"p":{"source":"/x","kind":"directory"}}}',
     );
+    assertEquals((await world.load()).plugins, []);
+  },
+);
+
+symptom(
+  "53",
+  "an install writes where the loader never looks",
+  async (world) => {
+    await writeFiles(`${world.temp}/p`, { "plugin.toml": TOOL });
+    const { home } = world;
+    const { dir } = await installPlugin(`${world.temp}/p`, {
+      home,
+      ask: () => "always",
+    });
+    const { plugins } = await world.load({ ask: true });
+    assertEquals(plugins.map((plugin) => plugin.dir), [dir]);
+    await removePlugin("p", { home });
     assertEquals((await world.load()).plugins, []);
   },
 );

@@ -1,6 +1,6 @@
 /**
  * What users of other harnesses have reported about plugins, one test a symptom. The numbers are the rows of the log
- * that the tests were written from; rows about installs, other platforms and clients have their tests elsewhere.
+ * that the tests were written from; `plugins_path_symptoms_test.ts` lists where the other rows have theirs.
  *
  * @module
  */

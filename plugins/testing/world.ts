@@ -18,6 +18,7 @@ export type Files = Record<string, string | { text: string; mode: number }>;
 export class World implements AsyncDisposable {
   readonly root: string;
   sandbox: SandboxLevel = "preferred";
+  loginPath = false;
 
   private constructor(root: string) {
     this.root = root;
@@ -64,6 +65,7 @@ export class World implements AsyncDisposable {
     const config = defaultConfig();
     config.enabled = true;
     config.sandbox = this.sandbox;
+    config.loginPath = this.loginPath;
     config.trust = { enabled: true, default: ask ? "ask" : "always" };
     return await loadPlugins({
       config,

@@ -1,0 +1,79 @@
+import { inheritedEnvironment, run } from "@bulkhead/sandbox";
+import { messageOf } from "./_text.ts";
+
+/**
+ * The PATH that programs of plugins are looked up on, as far as this process may know it. A host that a desktop has
+ * started lacks what the login shell adds (version managers, `~/.local/bin`); with `login` that is asked for, once.
+ */
+export async function searchPath(
+  login: boolean,
+  warnings: string[],
+): Promise<string | undefined> {
+  for (
+    const grant of [{ name: "read" }, {
+      name: "env",
+      variable: "PATH",
+    }] as const
+  ) {
+    const { state } = await Deno.permissions.query(grant);
+    if (state !== "granted") return undefined;
+  }
+  const own = directories(Deno.env.get("PATH") ?? "");
+  if (!login) return own.join(":");
+  try {
+    const more = await loginPath();
+    return [...new Set([...own, ...more])].join(":");
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    warnings.push(
+      `login_path = true has no effect: ${messageOf(error)}`,
+    );
+    return own.join(":");
+  }
+}
+
+/** One question per shell and home. */
+const asked = new Map<string, Promise<string[]>>();
+
+function loginPath(): Promise<string[]> {
+  const env = inheritedEnvironment();
+  const shell = env.SHELL ?? "/bin/sh";
+  const key = `${shell}\0${env.HOME}`;
+  let answer = asked.get(key);
+  if (answer === undefined) {
+    answer = askLoginShell(shell, env);
+    asked.set(key, answer);
+    answer.catch(() => asked.delete(key));
+  }
+  return answer;
+}
+
+const MARK = "bulkhead-path:";
+
+/** Runs the user's own start-up files, as a terminal would; version managers add themselves in any of them. */
+async function askLoginShell(
+  shell: string,
+  env: Record<string, string>,
+): Promise<string[]> {
+  const result = await run(
+    [shell, "-ilc", `printf '\\n%s%s\\n' ${MARK} "$PATH"`],
+    { env, cwd: env.HOME ?? "/", timeoutMs: 10_000 },
+  );
+  const line = result.stdout.split("\n").findLast((each) =>
+    each.startsWith(MARK)
+  );
+  if (line === undefined) {
+    throw new Error(
+      `the login shell "${shell}" ${
+        result.timedOut
+          ? "took longer than 10 seconds"
+          : `ended with ${result.code ?? result.signal}`
+      } and did not say its PATH`,
+    );
+  }
+  return directories(line.slice(MARK.length));
+}
+
+function directories(path: string): string[] {
+  return path.split(":").filter((dir) => dir.startsWith("/"));
+}
