@@ -16,7 +16,10 @@ export interface Capture {
   result(): Captured;
 }
 
-/** Size of one read. A buffer this large is read once and used again. */
+/** Size of the first read: most children say little, and zeroing 64 KiB costs 35 µs. */
+const FIRST_READ_BYTES = 4 * 1024;
+
+/** Size of a read once one was filled. A buffer this large is used again and again. */
 const READ_BYTES = 64 * 1024;
 
 /**
@@ -51,14 +54,18 @@ export function capture(
   };
   const reader = stream.getReader({ mode: "byob" });
   const done = (async () => {
-    let buffer = new Uint8Array(READ_BYTES);
+    let buffer = new Uint8Array(FIRST_READ_BYTES);
     try {
       for (;;) {
         const read = await reader.read(buffer);
         if (read.value === undefined) return;
         if (read.value.length > 0) take(read.value);
         if (read.done) return;
-        buffer = new Uint8Array(read.value.buffer);
+        const whole = new Uint8Array(read.value.buffer);
+        const filled = read.value.length === whole.length;
+        buffer = filled && whole.length < READ_BYTES
+          ? new Uint8Array(READ_BYTES)
+          : whole;
       }
     } catch {
       // A pipe that breaks ends the output like an end of stream does.

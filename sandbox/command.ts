@@ -86,7 +86,12 @@ function writeAll(
   try {
     while (at < bytes.length) at += sink.writeSync(bytes.subarray(at));
   } catch (error) {
-    if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+    if (error instanceof Deno.errors.BrokenPipe) return;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `Cannot write the output: ${reason}; free some space or write it elsewhere`,
+      { cause: error },
+    );
   }
 }
 
@@ -332,15 +337,27 @@ export function printFailure(
   json: boolean,
 ): number {
   const { code, message, fix } = describeFailure(error);
-  if (json) {
-    const detail = { code, message, ...fix ? { fix } : {} };
-    io.out(JSON.stringify({ schema: 1, ok: false, error: detail }) + "\n");
-  } else {
-    io.err(
-      `error: ${message}${fix && !message.includes(fix) ? `; ${fix}` : ""}\n`,
+  const detail = { code, message, ...fix ? { fix } : {} };
+  const line = `error: ${message}${
+    fix && !message.includes(fix) ? `; ${fix}` : ""
+  }\n`;
+  // What cannot be written to one of the streams is told on the other; on neither, the exit code tells it.
+  const told = json &&
+    written(
+      io.out,
+      JSON.stringify({ schema: 1, ok: false, error: detail }) + "\n",
     );
-  }
+  if (!told) written(io.err, line);
   return error instanceof UsageError ? 2 : 1;
+}
+
+function written(write: (text: string) => void, text: string): boolean {
+  try {
+    write(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** A failure in the words of the JSON envelope. */

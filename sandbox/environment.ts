@@ -88,10 +88,14 @@ export function inheritedEnvironment(
     ...(Deno.build.os === "windows" ? WINDOWS_NAMES : []),
     ...names,
   ];
-  requirePermissions(
-    "Reading the environment for a child process",
-    wanted.map((variable) => ({ name: "env", variable })),
-  );
+  // One question for all of it first: every call of a tool passes here.
+  const whole = Deno.permissions.querySync({ name: "env" });
+  if (whole.state !== "granted" || whole.partial) {
+    requirePermissions(
+      "Reading the environment for a child process",
+      wanted.map((variable) => ({ name: "env", variable })),
+    );
+  }
   const env: Record<string, string> = {};
   for (const name of wanted) {
     const value = Deno.env.get(name);

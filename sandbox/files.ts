@@ -236,7 +236,7 @@ export interface ReadJsonOptions {
  * @param path The file.
  * @param options The bound.
  * @returns the value, not yet validated.
- * @throws {SyntaxError} when it is not JSON; the message names the file.
+ * @throws {SyntaxError} when it is not JSON; the message names the file and the line.
  * @throws {RangeError} when it is too large.
  *
  * @example Usage
@@ -259,10 +259,48 @@ export async function readJsonFile(
     const value: unknown = JSON.parse(text);
     return value;
   } catch (cause) {
-    const detail = cause instanceof Error ? cause.message : String(cause);
-    throw new SyntaxError(`Cannot parse "${path}" as JSON: ${detail}`, {
-      cause,
-    });
+    throw new SyntaxError(
+      `Cannot parse "${path}" as JSON: ${jsonProblem(text, cause)}`,
+      { cause },
+    );
+  }
+}
+
+/** The line and the reason without the excerpt of the text, which V8 adds to some messages in place of the position. */
+function jsonProblem(text: string, error: unknown): string {
+  const reason = (error instanceof Error ? error.message : String(error))
+    .replace(/, (?:\.\.\.)?".*is not valid JSON$/s, "")
+    .replace(/ in JSON at position .*$/s, "");
+  return `line ${brokenLine(text)}: ${reason}`;
+}
+
+/**
+ * The line that JSON breaks on: the first one with which the text is more than unfinished. Found by halves, since each
+ * try parses all lines up to it.
+ */
+function brokenLine(text: string): number {
+  const ends = [...text.matchAll(/\n/g)].map((match) => match.index + 1);
+  ends.push(text.length);
+  let low = 0;
+  let high = ends.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (isUnfinished(text.slice(0, ends[middle]))) low = middle + 1;
+    else high = middle;
+  }
+  return low + 1;
+}
+
+function isUnfinished(start: string): boolean {
+  try {
+    JSON.parse(start);
+    return true;
+  } catch (error) {
+    const { message } = error instanceof Error ? error : { message: "" };
+    const [, position] = /at position (\d+)/.exec(message) ?? [];
+    return position === undefined
+      ? message.startsWith("Unexpected end")
+      : Number(position) >= start.length;
   }
 }
 

@@ -113,9 +113,9 @@ export async function run(
       ? undefined
       : feed(child.stdin, options.stdin);
     const { status, cause } = await ended(tree, options);
-    await settle(outputs, options.drainMs ?? 100);
+    const drained = await settle(outputs, options.drainMs ?? 100);
     await tree.kill();
-    if (!await settle(outputs, RELEASE_MS)) {
+    if (!drained && !await settle(outputs, RELEASE_MS)) {
       await Promise.all(outputs.map((output) => output.stop()));
     }
     await input;

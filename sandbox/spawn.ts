@@ -6,7 +6,7 @@ import {
   type IsolationOptions,
 } from "./isolation.ts";
 import { namePermission, requirePermissions } from "./permissions.ts";
-import { killMarked, signalGroup, TREE_VARIABLE } from "./tree.ts";
+import { isNewest, killMarked, signalGroup, TREE_VARIABLE } from "./tree.ts";
 
 /** What every way of starting a process takes. */
 export interface SpawnOptions {
@@ -109,11 +109,15 @@ export async function spawnTree(
       wiring: { ...wiring, parentDeath: confined ? undefined : parentDeath },
       wrap: !confined,
     });
+    let exited = false;
+    child.status.then(() => exited = true);
     return {
       child,
       backend: isolated?.backend ?? "none",
       ...isolated?.notice === undefined ? {} : { notice: isolated.notice },
       async kill(): Promise<number[]> {
+        // Its pid may be somebody else's by now: not signalled without need.
+        if (exited && (confined || isNewest(child.pid))) return [];
         const running = signalGroup(child.pid, "SIGKILL");
         if (confined) {
           // A PID namespace ends with its first process, which ends with bwrap. But

@@ -130,15 +130,29 @@ const FEW_PIDS = 32;
 
 /**
  * The processes that a tree may have started: those with a pid given out after its
- * own. The last field of `/proc/loadavg` is the newest pid, so on a quiet machine
- * there is none to look at.
+ * own.
  */
 function candidates(since: number | undefined): number[] {
-  const newest = Number(readQuietly("/proc/loadavg").trim().split(" ").at(-1));
+  const newest = newestPid();
   // Pids start again from the bottom one day: then anything is possible.
   if (since === undefined || !(newest >= since)) return procPids();
   if (newest - since > FEW_PIDS) return procPids().filter((pid) => pid > since);
   return Array.from({ length: newest - since }, (_, at) => since + 1 + at);
+}
+
+/**
+ * Whether nothing was started on the machine after a process, so that it cannot have
+ * left anything behind; `false` when that cannot be seen.
+ *
+ * @param pid The process.
+ */
+export function isNewest(pid: number): boolean {
+  return Deno.build.os === "linux" && canReadProc() && newestPid() === pid;
+}
+
+/** The pid given out last: the last field of `/proc/loadavg`. */
+function newestPid(): number {
+  return Number(readQuietly("/proc/loadavg").trim().split(" ").at(-1));
 }
 
 /** A process that is told from a later one with the same pid. */
