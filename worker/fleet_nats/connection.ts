@@ -243,7 +243,7 @@ export async function connectFleet(
   );
   const tls = decideTls(servers, options);
   let nc: NatsConnection;
-  const release = catchResets();
+  catchResets();
   try {
     nc = await connect({
       servers: servers.map((server) =>
@@ -271,9 +271,7 @@ export async function connectFleet(
         }
         : {},
     });
-    release();
   } catch (error) {
-    Deno.unrefTimer(setTimeout(release, RESET_MS));
     if (error instanceof FleetError) throw error;
     throw connectError(options.servers, error);
   }
@@ -421,22 +419,24 @@ async function hostId(): Promise<string> {
   return `${token(machine.host)}-${short}`;
 }
 
-/** How long after a refused connection its reset may still come in. */
-const RESET_MS = 1_000;
+let catching = false;
 
 /**
- * Keeps a reset from ending the program. A server that refuses a connection may reset
- * it when the client library has stopped listening to its socket; an error that nobody
- * listens to would be an uncaught one, although the refusal was told already.
+ * Keeps a reset from ending the program, for good: the client library stops listening
+ * to a socket that it closes, also when it connects anew by itself, and the server's
+ * reset comes in whenever the network brings it. An error that nobody listens to would
+ * be an uncaught one, although what it means was told already.
  */
-function catchResets(): () => void {
-  const onError = (event: ErrorEvent): void => {
-    const error: unknown = event.error;
-    if (!(error instanceof Error) || !("code" in error)) return;
-    if (error.code === "ECONNRESET" || error.code === "EPIPE") {
-      event.preventDefault();
-    }
-  };
-  globalThis.addEventListener("error", onError);
-  return () => globalThis.removeEventListener("error", onError);
+function catchResets(): void {
+  if (catching) return;
+  catching = true;
+  globalThis.addEventListener("error", (event) => {
+    if (isSocketReset(event.error)) event.preventDefault();
+  });
+}
+
+/** Only `node:net` says which system call it was: what Deno's own connections throw passes. */
+function isSocketReset(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error && "code" in error &&
+    (error.code === "ECONNRESET" || error.code === "EPIPE");
 }
