@@ -138,12 +138,13 @@ export class Boundary {
    * @returns the side and the resolved path.
    */
   judge(path: string, cwd: string, mode: EffectMode): Judgement {
-    const target = this.resolve(path, cwd, mode === "content");
-    if (mode === "content" && isDevice(path, cwd, target)) {
+    const follow = mode === "content" || mode === "attributes";
+    const target = this.resolve(path, cwd, follow);
+    if (follow && isDevice(path, cwd, target)) {
       return { verdict: "device", target: target ?? path };
     }
     if (target === undefined) return { verdict: "unknown" };
-    if (this.#isProtected(target, path, cwd, mode)) {
+    if (mode !== "attributes" && this.#isProtected(target, path, cwd, mode)) {
       return { verdict: "protected", target };
     }
     return { verdict: this.isInside(target) ? "inside" : "outside", target };
@@ -173,6 +174,29 @@ export class Boundary {
    */
   isInside(target: string): boolean {
     return this.rootOf(target) !== undefined;
+  }
+
+  /**
+   * The guard's own files.
+   *
+   * @returns their resolved paths.
+   */
+  ownPaths(): readonly string[] {
+    this.#guarded ??= [...this.#protectedPaths, ...this.#belowRoots()].map((
+      own,
+    ) => this.resolve(own, "/", true) ?? own);
+    return this.#guarded;
+  }
+
+  /**
+   * Whether one of the guard's own files is there: arming listed it, or the disk has it.
+   *
+   * @param path One of {@linkcode ownPaths}.
+   * @returns `true` when it is.
+   */
+  isLaid(path: string): boolean {
+    const listed = this.ownPaths().indexOf(path) < this.#protectedPaths.length;
+    return listed || this.linkAt(path) !== undefined;
   }
 
   #holdsLink(path: string): boolean {
@@ -215,21 +239,15 @@ export class Boundary {
     }
     // By another name: through a linked directory the last names stay the same.
     if (mode !== "tree" && !this.#sharesName(resolved)) return false;
-    this.#guarded ??= this.#allOwn().map((own) =>
-      this.#fold(this.resolve(own, "/", true) ?? own)
-    );
-    return this.#guarded.some((own) =>
+    return this.ownPaths().map(this.#fold).some((own) =>
       touches(resolved, own) || touches(plain, own)
     );
   }
 
-  #allOwn(): string[] {
-    return [
-      ...this.#protectedPaths,
-      ...this.roots.flatMap((root) =>
-        this.#ownFiles.map((own) => joinPath(root, own))
-      ),
-    ];
+  #belowRoots(): string[] {
+    return this.roots.flatMap((root) =>
+      this.#ownFiles.map((own) => joinPath(root, own))
+    );
   }
 
   #sharesName(target: string): boolean {

@@ -205,7 +205,11 @@ function effectsOf(
     case "read":
       return [];
     case "write":
-      return judge("file-tool", writeTargets(toolInput));
+      return judge(
+        "file-tool",
+        writeTargets(toolInput),
+        guessTool(toolName).removes ? "tree" : "content",
+      );
     case "patch": {
       const paths = patchTargets(toolInput);
       if (paths.length > 0) return judge("patch", paths);
@@ -233,7 +237,11 @@ function effectsOf(
       if (!guess.writes) return shell;
       return [
         ...shell,
-        ...judge("mcp-tool", nestedTargets(toolInput, guess.moves)),
+        ...judge(
+          "mcp-tool",
+          nestedTargets(toolInput, guess.moves),
+          guess.removes ? "tree" : "content",
+        ),
       ];
     }
   }

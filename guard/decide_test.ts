@@ -478,7 +478,6 @@ Deno.test("decide() protects the guard's own files, whatever the tool or verb", 
       "rm -rf build",
       "rm -rf *",
       "rm -f .claude/*.md",
-      "find . -name '*.json' -delete",
       "git add -A",
     ]
   ) assertEquals(bash(command), "allow", command);

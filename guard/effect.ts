@@ -63,4 +63,6 @@ export type EffectMode =
   /** Creates, replaces or removes the directory entry itself; a final link is not followed. */
   | "entry"
   /** As `entry`, for the whole tree below. */
-  | "tree";
+  | "tree"
+  /** Changes attributes that the guard's own files can do without; a final link is followed. */
+  | "attributes";

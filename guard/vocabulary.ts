@@ -161,6 +161,8 @@ const WRITE_WORDS = new Set(
     "rm mv cp fill set output dump generate").split(" "),
 );
 
+const MOVE_WORDS = new Set(["move", "rename", "mv"]);
+
 const SHELL_WORDS = new Set(
   "execute exec run shell bash sh terminal command cmd process".split(" "),
 );
@@ -170,11 +172,11 @@ const SHELL_WORDS = new Set(
  * (`mcp__filesystem__write_file`, `createFile`).
  *
  * @param name The tool name.
- * @returns whether its words say that it writes files or runs commands.
+ * @returns whether its words say that it writes files or runs commands, moves or removes them.
  */
 export function guessTool(
   name: string,
-): { writes: boolean; runs: boolean; moves: boolean } {
+): { writes: boolean; runs: boolean; moves: boolean; removes: boolean } {
   const own = name.startsWith("mcp__")
     ? name.split("__").slice(2).join("_")
     : name;
@@ -184,7 +186,10 @@ export function guessTool(
   return {
     writes: words.some((word) => WRITE_WORDS.has(word)),
     runs: words.some((word) => SHELL_WORDS.has(word)),
-    moves: words.some((word) => /^(?:move|rename|mv)$/.test(word)),
+    moves: words.some((word) => MOVE_WORDS.has(word)),
+    removes: words.some((word) =>
+      MOVE_WORDS.has(word) || /^(?:delete|remove|rm|unlink)$/.test(word)
+    ),
   };
 }
 

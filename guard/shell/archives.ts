@@ -3,9 +3,11 @@
  *
  * @module
  */
-import { joinPath } from "@bulkhead/sandbox/paths";
-import { type CallReader, writes } from "./call.ts";
+import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
+import { SEG } from "../holes.ts";
+import { type Call, type CallReader, writes } from "./call.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
+import { landsIn } from "./own_files.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
 import { applyTable, isRemote } from "./verbs.ts";
 
@@ -75,13 +77,28 @@ const tar: CallReader = (call) => {
   if (creates && incremental !== undefined) writes(call, incremental);
   if (extracts && !hasOption(read, "-O", "--to-stdout")) {
     // Directories build on one another; the last one is where it unpacks.
-    writes(call, directories.reduce((base, next) => joinPath(base, next), "."));
+    const place = directories.reduce(
+      (base, next) => joinPath(base, next),
+      ".",
+    );
+    unpacks(call, place, read.operands);
     if (hasOption(read, "-P", "--absolute-names")) {
       for (const path of read.operands) writes(call, path);
     }
   }
   return UNKNOWN_STREAM;
 };
+
+/** Records what is unpacked: the members that are named, or whatever there is. */
+function unpacks(call: Call, place: string, members: readonly string[]): void {
+  if (!writes(call, place)) return;
+  if (members.length === 0) landsIn(call, place);
+  for (const member of members) {
+    // A member's name is a pattern, and never leads out of the place.
+    const inside = normalizePath(`/${member}`).replace(/[*?]+/g, SEG);
+    if (writes(call, place + inside)) landsIn(call, place + inside);
+  }
+}
 
 const cpio: CallReader = (call) => {
   const read = readOptions(call.args, {
@@ -111,7 +128,7 @@ const sevenZip: CallReader = (call) => {
     !arg.startsWith("-")
   );
   const output = call.args.find((arg) => /^-o./.test(arg))?.slice(2);
-  if (/^[xe]$/.test(command)) writes(call, output ?? ".");
+  if (/^[xe]$/.test(command)) unpacks(call, output ?? ".", rest.slice(1));
   else if (/^[audn]+$/.test(command) && rest[0] !== undefined) {
     writes(call, rest[0]);
   }
@@ -133,15 +150,18 @@ const unzip: CallReader = (call) => {
   // `-d` takes its directory attached as well; `-l`, `-t`, `-p` and the like only read.
   const args = call.args;
   let directory: string | undefined;
+  const operands: string[] = [];
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? "";
-    if (arg === "-d") directory = args[++i];
+    if (arg === "-x") break;
+    if (!arg.startsWith("-")) operands.push(arg);
+    else if (arg === "-d") directory = args[++i];
     else if (/^-d./.test(arg)) directory = arg.slice(2);
     else if (/^-[a-zA-Z]*[ltvpzZ]/.test(arg) && !/^-x/.test(arg)) {
       return UNKNOWN_STREAM;
     } else if (/^-[a-zA-Z]+d$/.test(arg)) directory = args[++i];
   }
-  writes(call, directory ?? ".");
+  unpacks(call, directory ?? ".", operands.slice(1));
   return UNKNOWN_STREAM;
 };
 

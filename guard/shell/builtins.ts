@@ -359,6 +359,17 @@ const letNumbers: CallReader = (call) => {
   return EMPTY_STREAM;
 };
 
+/** `shopt -s dotglob`, `setopt globdots`: from here on, stars match dotfiles too. */
+function shellOption({ name, args, state }: Call): Stream {
+  const words = args.map((arg) => arg.toLowerCase().replaceAll("_", ""));
+  if (!words.some((word) => /^(?:dotglob|globdots)$/.test(word))) {
+    return EMPTY_STREAM;
+  }
+  const off = name === "shopt" && !words.includes("-s");
+  state.set("BASHOPTS", [[off ? "" : "dotglob"]]);
+  return EMPTY_STREAM;
+}
+
 /** The builtins by name. */
 export const BUILTINS: Readonly<Record<string, CallReader>> = {
   cd,
@@ -393,8 +404,8 @@ export const BUILTINS: Readonly<Record<string, CallReader>> = {
   ":": nothing,
   true: nothing,
   false: nothing,
-  shopt: nothing,
-  setopt: nothing,
+  shopt: shellOption,
+  setopt: shellOption,
   unalias: nothing,
   export: nothing,
   declare: nothing,

@@ -5,7 +5,9 @@
  */
 import { joinPath } from "@bulkhead/sandbox/paths";
 import { type Call, type CallReader, writes } from "./call.ts";
+import { FILE_COMMANDS } from "./commands_files.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
+import { landsIn, sweeps } from "./own_files.ts";
 import { EMPTY_STREAM, UNKNOWN_STREAM } from "./state.ts";
 import { applyTable, isRemote } from "./verbs.ts";
 
@@ -18,9 +20,17 @@ function writeInto(
   call: Call,
   destination: string,
   sources: readonly string[],
+  whole = false,
 ): void {
   if (!writes(call, destination)) return;
   for (const source of sources) {
+    if (whole) {
+      const contents = /(?:^|\/)\.{0,2}$/.test(source);
+      landsIn(
+        call,
+        contents ? destination : joinPath(destination, lastPart(source)),
+      );
+    }
     const name = lastPart(source);
     // Only the guard's own files and links below can make a difference here.
     if (
@@ -40,12 +50,13 @@ const COPY = {
 const cp: CallReader = (call) => {
   const read = readOptions(call.args, COPY);
   const into = optionValue(read, "-t", "--target-directory");
-  if (into !== undefined) writeInto(call, into, read.operands);
+  const whole = hasOption(read, "-r", "-R", "-a", "--recursive", "--archive");
+  if (into !== undefined) writeInto(call, into, read.operands, whole);
   else if (read.operands.length > 1) {
     const sources = read.operands.slice(0, -1);
     const destination = read.operands.at(-1) ?? "";
     if (hasOption(read, "--parents")) writes(call, destination);
-    else writeInto(call, destination, sources);
+    else writeInto(call, destination, sources, whole);
     if (sources.length === 1) {
       call.context.keepFile(
         destination,
@@ -149,14 +160,37 @@ const install: CallReader = (call) => {
 const rsync: CallReader = (call) => {
   // The table knows its options; only the removal of what is sent is its own.
   applyTable(call);
-  if (call.args.includes("--remove-source-files")) {
-    for (
-      const path of call.args.filter((arg) => !arg.startsWith("-")).slice(0, -1)
-    ) {
+  const read = readOptions(call.args, RSYNC);
+  const destination = read.operands.at(-1);
+  const sources = read.operands.slice(0, -1);
+  if (hasOption(read, "-n", "--dry-run", "--list-only")) return UNKNOWN_STREAM;
+  if (hasOption(read, "--remove-source-files")) {
+    for (const path of sources) {
       if (!isRemote(path)) writes(call, path, "tree");
     }
   }
+  if (destination === undefined || isRemote(destination)) {
+    return UNKNOWN_STREAM;
+  }
+  const deletes = read.options.some(([name]) => /^--del/.test(name));
+  const excluded = hasOption(read, "--delete-excluded")
+    ? []
+    : read.options.flatMap(([name, value]) =>
+      name === "--exclude" && value !== undefined ? [value] : []
+    );
+  for (const source of sources) {
+    const place = source.endsWith("/")
+      ? destination
+      : joinPath(destination, lastPart(source));
+    if (deletes) sweeps(call, place, excluded);
+    else landsIn(call, place);
+  }
   return UNKNOWN_STREAM;
+};
+
+const RSYNC = {
+  takes: FILE_COMMANDS.rsync?.takes ?? "",
+  writes: FILE_COMMANDS.rsync?.writes ?? "",
 };
 
 /** Copies whose last operand may be on another machine. */

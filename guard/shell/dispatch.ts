@@ -20,6 +20,7 @@ import { FIND } from "./find.ts";
 import { readGit } from "./git.ts";
 import { INTERPRETERS } from "./interpreters.ts";
 import { callFunction } from "./nodes.ts";
+import { disarms, startsBulkhead } from "./own_files.ts";
 import { joinDirectory } from "./places.ts";
 import { PACKAGES } from "./packages.ts";
 import { isShell, readNestedShell } from "./shells.ts";
@@ -135,6 +136,7 @@ function runProgram(
       return UNKNOWN_STREAM;
     }
   }
+  if (startsBulkhead(name)) disarms(call);
   if (isShell(name)) return readNestedShell(call);
   if (Object.hasOwn(WRAPPERS, name)) {
     const inner = unwrap(call);

@@ -6,6 +6,7 @@
 import { joinPath } from "@bulkhead/sandbox/paths";
 import { type CallReader, writes } from "./call.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
+import { sweeps } from "./own_files.ts";
 import { readVariable } from "./parameters.ts";
 import { EMPTY_STREAM, type Stream, UNKNOWN_STREAM } from "./state.ts";
 
@@ -15,13 +16,44 @@ const chmod: CallReader = (call) => {
     /^-[rwxXstugoa,+=]+$/.test(arg) ? "u" + arg : arg
   );
   const read = readOptions(args, { takes: "--reference" });
-  const skip = hasOption(read, "--reference") ? 0 : 1;
-  for (const path of read.operands.slice(skip)) {
-    // Recursion takes the owner's bits of everything below.
-    writes(call, path);
+  const byReference = hasOption(read, "--reference");
+  const mode = byReference ? "" : read.operands[0] ?? "";
+  const taken = takenFromOwner(mode);
+  const recursive = hasOption(read, "-R", "--recursive");
+  for (const path of read.operands.slice(byReference ? 0 : 1)) {
+    // A hook that cannot be read, or reached, is none.
+    const blinds = taken.includes("x") || recursive && taken.includes("r");
+    if (blinds) sweeps(call, path);
+    const stops = taken.includes("x") && /(?:^|\/)bulkhead-guard$/.test(path);
+    const kept = KEEPS.test(mode) && !stops;
+    writes(call, path, kept ? "attributes" : "content");
   }
   return EMPTY_STREAM;
 };
+
+/** Modes that leave the owner what reading and writing a file takes. */
+const KEEPS =
+  /^(?:0*[67][0-7]{2}|(?:[ugoa]*\+[rwxXst]*|[go]+[-+=][rwxXst]*)(?:,(?:[ugoa]*\+[rwxXst]*|[go]+[-+=][rwxXst]*))*)$/;
+
+/** Which of `r` and `x` a mode takes from the owner. */
+function takenFromOwner(mode: string): string {
+  const digits = /^0*([0-7]?)[0-7]{0,2}$/.exec(mode);
+  if (mode !== "" && digits !== null) {
+    const owner = /^0*[0-7]{3}$/.test(mode) ? Number(digits[1]) : 0;
+    return (owner & 4 ? "" : "r") + (owner & 1 ? "" : "x");
+  }
+  let taken = "";
+  for (const clause of mode.split(",")) {
+    const [, who = "", operator = "", bits = ""] =
+      /^([ugoa]*)([-=])([rwxXst]*)/.exec(clause) ?? [];
+    if (/^[go]+$/.test(who)) continue;
+    if (operator === "-") taken += bits;
+    else if (operator === "=") {
+      taken += (bits.includes("r") ? "" : "r") + (/[xX]/.test(bits) ? "" : "x");
+    }
+  }
+  return taken;
+}
 
 const chown: CallReader = (call) => {
   const read = readOptions(call.args, { takes: "--reference --from" });
@@ -70,7 +102,10 @@ const mount: CallReader = (call) => {
     takes: "-t -o -L -U -O --types --options --source",
   });
   const target = optionValue(read, "--target") ?? read.operands.at(-1);
-  if (target !== undefined) writes(call, target);
+  if (target !== undefined && writes(call, target)) {
+    // What lay there is hidden.
+    writes(call, target, "tree");
+  }
   // Writes below the mount land in what is mounted.
   const binds =
     hasOption(read, "-B", "-R", "-M", "--bind", "--rbind", "--move") ||

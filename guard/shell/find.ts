@@ -4,8 +4,10 @@
  * @module
  */
 import { ANY, SUB } from "../holes.ts";
-import { type CallReader, writes } from "./call.ts";
+import { type Call, type CallReader, writes } from "./call.ts";
+import { FindExpression } from "./find_expression.ts";
 import { optionValue, readOptions } from "./options.ts";
+import { ownBelow } from "./own_files.ts";
 import {
   EMPTY_STREAM,
   joinStreams,
@@ -35,12 +37,19 @@ const find: CallReader = (call) => {
       /^-(?:mindepth|name|iname|path|ipath|wholename|regex|iregex|newer|empty|size|mtime|mmin)$/
         .test(arg)
     ) && !typeExcludesTop(expression);
+  const own = meetsOwn(call, starts, expression);
   for (let at = 0; at < expression.length; at++) {
     const action = expression[at] ?? "";
     if (WRITING_ACTIONS.has(action)) writes(call, expression[at + 1] ?? "");
     else if (action === "-delete") {
       for (const path of found) {
         writes({ ...call, name: "find -delete" }, path, "entry");
+      }
+      for (const { path, directory } of own.reached(at)) {
+        // A directory goes when it is empty, which the files below decide.
+        if (!directory) {
+          writes({ ...call, name: "find -delete" }, path, "entry");
+        }
       }
       if (topIncluded) {
         for (const start of starts) {
@@ -54,10 +63,15 @@ const find: CallReader = (call) => {
         j > at && (arg === ";" || (arg === "+" && expression[j - 1] === "{}"))
       );
       const command = expression.slice(at + 1, end === -1 ? undefined : end);
+      const removes = command.some((arg) => REMOVES.test(arg));
       for (
-        const path of topIncluded
-          ? [...found, ...starts.filter((s) => s !== ".")]
-          : found
+        const path of [
+          ...found,
+          ...topIncluded ? starts.filter((start) => start !== ".") : [],
+          ...own.reached(at).flatMap((one) =>
+            one.named || removes ? [one.path] : []
+          ),
+        ]
       ) {
         const state = call.state.fork();
         const inPlace = action.endsWith("dir");
@@ -76,8 +90,77 @@ const find: CallReader = (call) => {
       if (end !== -1) at = end;
     }
   }
-  return { items: found };
+  const { named, swept } = own.printed();
+  return {
+    items: [...found, ...named],
+    ...swept.length === 0 ? {} : { swept },
+  };
 };
+
+/** Programs that take away what they are handed, as a word or within a script. */
+const REMOVES =
+  /(?:^|[\s;&|/"'`(])(?:rm|rmdir|unlink|shred|mv|truncate|trash|trash-put|srm|wipe|rimraf|chmod)(?:\s|$)/;
+
+/** One of the guard's own files, or a directory above it, as `find` meets it. */
+interface Met {
+  path: string;
+  directory: boolean;
+  named: boolean;
+  matched: boolean;
+  actions: ReadonlySet<number>;
+}
+
+/** What an expression does with the guard's own files below its starting points. */
+function meetsOwn(
+  call: Call,
+  starts: readonly string[],
+  expression: readonly string[],
+): {
+  reached(at: number): Met[];
+  printed(): { named: string[]; swept: string[] };
+} {
+  const met: Met[] = [];
+  const seen = new Set<string>();
+  let parsed: FindExpression | undefined;
+  for (const start of starts) {
+    const own = ownBelow(start, call.state, call.context);
+    if (own.length === 0) continue;
+    parsed ??= new FindExpression(expression);
+    // A start inside of what arming laid out is aimed at it.
+    const aimed = !call.context.boundary.roots.some((root) =>
+      own.some(({ path, below }) => path === `${root}/${below}`)
+    );
+    for (const { below } of own) {
+      const names = below.split("/");
+      let path = start.replace(/\/$/, "");
+      for (let depth = 1; depth <= names.length; depth++) {
+        path += `/${names[depth - 1]}`;
+        const directory = depth < names.length;
+        const { pruned, ...found } = parsed.meet({ path, depth, directory });
+        if (!seen.has(path)) {
+          seen.add(path);
+          met.push({
+            path,
+            directory,
+            ...found,
+            named: found.named || aimed,
+          });
+        }
+        if (pruned) break;
+      }
+    }
+  }
+  return {
+    reached: (at) => met.filter(({ actions }) => actions.has(at)),
+    printed: () => {
+      const printed = met.filter(({ matched }) => matched);
+      return {
+        named: printed.flatMap((one) => one.named ? [one.path] : []),
+        swept: printed.flatMap((one) => one.named ? [] : [one.path]),
+      };
+    },
+  };
+}
 
 function below(start: string): string {
   return start.endsWith("/") ? start + SUB : `${start}/${SUB}`;
@@ -135,6 +218,12 @@ const xargs: CallReader = (call) => {
       : undefined);
   const command = read.operands;
   if (command.length === 0) return input;
+  if (input.swept !== undefined && command.some((arg) => REMOVES.test(arg))) {
+    return xargs({
+      ...call,
+      stdin: { items: [...linesOf(input) ?? [], ...input.swept] },
+    });
+  }
   const lines = linesOf(input);
   // Nothing is handed to it: the command still runs once, without more operands.
   const nothing = lines !== undefined && lines.length === 0;

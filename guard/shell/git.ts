@@ -24,6 +24,7 @@ import {
   optionValue,
   readOptions,
 } from "./options.ts";
+import { ownBelow } from "./own_files.ts";
 import { projectOf, readVariable } from "./parameters.ts";
 import {
   type State,
@@ -173,5 +174,12 @@ function output(call: Call, options: Options, state: State): Stream {
   const places: Values = state.cwd === call.state.cwd
     ? [SUB]
     : state.cwd.map((cwd) => `${cwd}/${SUB}`);
-  return { items: places };
+  const everything = hasOption(options, "-o", "--others") &&
+    !hasOption(options, "--exclude-standard");
+  return {
+    items: places,
+    ...everything
+      ? { swept: ownBelow(".", state, call.context).map(({ path }) => path) }
+      : {},
+  };
 }

@@ -8,6 +8,7 @@ import { unifiedDiffTargets } from "../targets.ts";
 import { type Call, refuses, writes } from "./call.ts";
 import type { EffectName } from "./context.ts";
 import { hasOption, type Options, optionValue } from "./options.ts";
+import { sweepsWorkTree } from "./git_sweeps.ts";
 import { readVariable } from "./parameters.ts";
 
 /** A change of a repository. */
@@ -151,7 +152,9 @@ export function ownWrites(call: Call, options: Options): void {
       for (const path of operands) writes(call, path, "tree", MUTATION);
       return;
     case "rm":
+      if (hasOption(options, "--cached")) return;
       for (const path of operands) writes(call, path, "entry", MUTATION);
+      sweepsWorkTree(call, sub, options);
       return;
     case "clean":
     case "checkout":
@@ -162,6 +165,7 @@ export function ownWrites(call: Call, options: Options): void {
           writes(call, path, "content", MUTATION);
         }
       }
+      sweepsWorkTree(call, sub, options);
       return;
     case "apply":
     case "am": {

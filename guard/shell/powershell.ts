@@ -4,7 +4,7 @@
  * @module
  */
 import { joinPath } from "@bulkhead/sandbox/paths";
-import { ANY, SUB } from "../holes.ts";
+import { ANY, SEG, SUB } from "../holes.ts";
 import type { EffectMode } from "../effect.ts";
 import { hasWriteSign } from "../write_sign.ts";
 import type { Context } from "./context.ts";
@@ -304,7 +304,16 @@ function statement(
     : cmdlet.at === "second"
     ? named ? [] : operands.slice(1, 2)
     : [];
+  const forced = args.some((arg) =>
+    /^-f(?:o(?:r(?:c(?:e)?)?)?)?$/i.test(arg.text)
+  );
   for (const path of chosen) {
     write(context, state, name, path, cmdlet.mode ?? "content");
+    // By force a star matches dotfiles too.
+    const last = path.slice(path.lastIndexOf("/") + 1);
+    if (forced && last.startsWith(SEG)) {
+      const hidden = `${path.slice(0, path.length - last.length)}.${last}`;
+      write(context, state, name, hidden, cmdlet.mode ?? "content");
+    }
   }
 }

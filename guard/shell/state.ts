@@ -15,6 +15,8 @@ export interface Stream {
   text?: string;
   /** What a line of it may be. */
   items?: Values;
+  /** The guard's own files among its lines, where they were met rather than named. */
+  swept?: Values;
 }
 
 /** A stream of which nothing is known. */
@@ -97,6 +99,9 @@ export function joinStreams(a: Stream, b: Stream): Stream {
   const second = linesOf(b);
   return first === undefined || second === undefined ? UNKNOWN_STREAM : {
     items: union(first, second),
+    ...a.swept === undefined && b.swept === undefined
+      ? {}
+      : { swept: [...a.swept ?? [], ...b.swept ?? []] },
   };
 }
 

@@ -71,7 +71,10 @@ export function outputOf(call: Call): Stream | undefined {
       });
       if (hasOption(read, "-l", "-R", "-g", "-o")) return undefined;
       const paths = read.operands;
-      if (paths.length === 0) return ONE_WORD;
+      const all = hasOption(read, "-a", "-A", "--all", "--almost-all");
+      if (paths.length === 0) {
+        return all ? { items: [SEG, `.${SEG}`] } : ONE_WORD;
+      }
       // A file is printed as named, a directory's entries by their names alone.
       return { items: [...paths, SEG] };
     }

@@ -364,9 +364,10 @@ function expandPart(
     case "Glob":
     case "ExtendedGlob":
       if (part.parts !== undefined) visitSubstitutions(part, state, context);
-      return [
-        part.type === "ExtendedGlob" && part.text.includes("/") ? ANY : SEG,
-      ];
+      if (part.type === "ExtendedGlob" && part.text.includes("/")) return [ANY];
+      return state.get("BASHOPTS")?.[0]?.[0] === "dotglob"
+        ? [SEG, `.${SEG}`]
+        : [SEG];
     case "BraceExpansion":
       if (!isKnown(part.text)) return [ANY];
       visitSubstitutions(part, state, context);

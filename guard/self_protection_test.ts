@@ -1,0 +1,288 @@
+/**
+ * The guard's own files against commands that take them away, replace or hide them, without
+ * naming them too; and the harmless relatives of each, which stay allowed.
+ */
+import { assert, assertEquals } from "@std/assert";
+import { decideCall } from "./explain.ts";
+
+const ROOT = "/work/env";
+/** A root that the guard is armed in: directories, its files, no links. */
+const PLACES = new Set([
+  "/work",
+  ROOT,
+  `${ROOT}/src`,
+  `${ROOT}/.claude`,
+  `${ROOT}/.claude/settings.local.json`,
+  `${ROOT}/.claude/skills`,
+  `${ROOT}/.claude/skills/.slow-powers-eval-guard.json`,
+]);
+
+function judge(toolName: string, toolInput: unknown, places = PLACES) {
+  return decideCall(
+    { toolName, toolInput, cwd: ROOT },
+    { active: true, allowedRoots: [ROOT] },
+    {
+      now: 0,
+      home: "/home/me",
+      paths: { readLink: (path) => places.has(path) ? null : undefined },
+    },
+  );
+}
+
+interface Kind {
+  name: string;
+  deny: string[];
+  allow: string[];
+}
+
+const KINDS: Kind[] = [
+  {
+    name: "find by what it would meet",
+    deny: [
+      "find . -delete",
+      "find . -type f -delete",
+      "find . -mindepth 1 -delete",
+      "find . ! -name keep.txt -delete",
+      `find ${ROOT} -type f -print -delete`,
+      "find . -name '*.json' -delete",
+      "find . \\( -name '*.json' -o -name '*.md' \\) -type f -delete",
+      "find . -path './.claude/*' -delete",
+      "find . -iname 'SETTINGS*' -delete",
+      "find . -name '.c*' -exec rm -rf {} +",
+      "find . -mindepth 1 -maxdepth 1 -exec rm -rf {} +",
+      "find . -type d -name .claude -prune -exec rm -rf {} \\;",
+      "find . -name settings.local.json -exec sed -i s/deny/x/ {} +",
+      "find .claude -name '*.json' -exec sed -i s/a/b/ {} +",
+      "find . -type f -exec sh -c 'rm \"$1\"' _ {} \\;",
+      "find . -print0 | xargs -0 rm -rf",
+      "find . -type f | xargs rm -f",
+      "find . -name settings.local.json | xargs truncate -s 0",
+    ],
+    allow: [
+      "find . -name '*.o' -delete",
+      "find . -name __pycache__ -type d -exec rm -rf {} +",
+      "find build -delete",
+      "find . -name node_modules -prune -o -name '*.log' -delete",
+      "find . -type d -empty -delete",
+      "find . -size +10M -delete",
+      "find . -mtime +7 -type f -delete",
+      "find . -maxdepth 1 -type f -delete",
+      "find src -type f -exec rm {} +",
+      "find . -type f -exec sed -i s/a/b/ {} +",
+      "find . -type f -exec chmod 644 {} +",
+      "find . -name '*.json' -exec cat {} +",
+      "find . -type f | xargs grep -l foo",
+      "find . -type f -print | sort | xargs wc -l",
+      "find . -name '*[0-9].tmp' -exec rm -f {} \\;",
+    ],
+  },
+  {
+    name: "git by what it takes out of the work tree",
+    deny: [
+      "git clean -fdx",
+      "git clean -xdf .",
+      "git clean -f -d -X",
+      "git clean -fdx .claude",
+      "git clean -fdx ':/'",
+      "git stash -a",
+      "git stash push --all -m wip",
+      "git stash push -- .claude",
+      "git rm -r .claude",
+      "git rm -r -f -- '.claude/*'",
+      "git checkout -- .claude",
+      "git checkout HEAD~1 .claude/settings.local.json",
+      "git restore --source=HEAD~2 .codex/hooks.json",
+      "git restore --staged --worktree .claude",
+      "git mv .claude x",
+    ],
+    allow: [
+      "git clean -fdx build/",
+      "git clean -n",
+      "git clean -ndx",
+      "git clean -fdx --dry-run",
+      // Arming lists the files in `info/exclude`.
+      "git clean -fd",
+      "git stash -u",
+      "git stash push -m wip",
+      "git stash pop",
+      "git rm -r src",
+      "git rm -rf .",
+      "git rm --cached .claude/settings.local.json",
+      "git checkout -- .",
+      "git checkout -b feature",
+      "git restore .",
+      "git restore --staged .claude",
+      "git reset --hard",
+      "git add .claude",
+      "git diff .claude",
+    ],
+  },
+  {
+    name: "modes that blind the hook",
+    deny: [
+      "chmod 000 .claude",
+      "chmod -x .claude",
+      "chmod 644 .claude",
+      "chmod u=w .claude/skills",
+      "chmod -R 000 .",
+      "chmod -R a-r .claude",
+      "chmod -R 644 .",
+      "chmod 0 .",
+      "chmod a-r .claude/settings.local.json",
+      "mount -t tmpfs tmpfs .claude",
+    ],
+    allow: [
+      "chmod +x run.sh",
+      "chmod -R u+w build",
+      "chmod -R 755 .",
+      "chmod -R go-w .",
+      "chmod -R u+rwX,go-rwx .",
+      "chmod 700 .claude",
+      "chmod 600 src/key",
+    ],
+  },
+  {
+    name: "copies and archives over them",
+    deny: [
+      "rsync -a --delete empty/ .",
+      `rsync -a --delete empty/ ${ROOT}/`,
+      "rsync -a --delete x/ .claude/",
+      "rsync -a x/.claude .",
+      "rsync -a x/ .claude",
+      "tar -C .claude -x -f a.tar",
+      "tar xf a.tar -C .codex",
+      "tar xf a.tar .claude/settings.local.json",
+      "unzip -o a.zip -d .claude",
+      "unzip -o a.zip '.claude/*'",
+      "cp -r x/. .claude",
+      "cp -a x/.claude .",
+      "cp x .claude/settings.local.json",
+      "ln -sf x .codex/hooks.json",
+      "truncate -s 0 .claude/settings.local.json",
+    ],
+    allow: [
+      "rsync -a --delete src/ build/",
+      "rsync -a --delete src build/",
+      "rsync -an --delete empty/ .",
+      "rsync -a src/ .",
+      "rsync -a --delete --exclude '.*' dist/ .",
+      "tar xzf a.tgz",
+      "tar xzf a.tgz -C .claude/skills",
+      "tar -C .claude -xf a.tar commands/x.md",
+      "unzip -o a.zip",
+      "unzip -o skill.zip -d .claude/skills",
+      "cp -r skill .claude/skills/",
+      "cp -r .claude backup",
+      "cp x .claude/settings.json",
+      "ln -s ../x .claude/skills",
+    ],
+  },
+  {
+    name: "stars and dotfiles",
+    deny: [
+      "rm -rf .",
+      "rm -rf .[!.]*",
+      "rm -rf {*,.*}",
+      "rm -rf $(ls -A)",
+      "ls -A | xargs rm -rf",
+      "shopt -s dotglob; rm -rf *",
+      "mv .* sub/",
+      "git ls-files -o | xargs rm -f",
+      "pwsh -c 'Remove-Item -Recurse -Force *'",
+    ],
+    allow: [
+      // A star matches no leading dot, and all of the guard's files have one above them.
+      "rm -rf *",
+      "rm -rf ./*",
+      "rm -rf src/* .cache",
+      "shopt -s dotglob; shopt -u dotglob; rm -rf *",
+      "shopt -s nullglob; rm -rf *",
+      "ls | xargs rm -rf",
+      "git ls-files -o --exclude-standard | xargs rm -f",
+      "mv *.txt sub/",
+    ],
+  },
+  {
+    name: "Bulkhead's own command line",
+    deny: [
+      "bulkhead guard teardown",
+      "bulkhead guard --json teardown",
+      "bulkhead guard install --harness codex",
+      "cd src && /usr/local/bin/bulkhead guard teardown --root ..",
+      "npx -y @bulkhead/bulkhead guard teardown",
+      "deno run -A mod.ts guard teardown",
+      "deno run -A jsr:@bulkhead/guard@0.1.0/cli teardown",
+      "deno run -A /opt/bulkhead/guard/cli.ts teardown",
+      "sh -c 'bulkhead guard teardown'",
+      "python3 -c \"import subprocess; subprocess.run(['bulkhead', 'guard', 'teardown'])\"",
+    ],
+    allow: [
+      "bulkhead guard status",
+      "bulkhead guard explain 'rm -rf /'",
+      "bulkhead guard teardown --help",
+      "deno run -A mod.ts guard log",
+      "deno run -A mod.ts teardown",
+      "deno test -A guard/teardown_test.ts",
+      "npm run guard teardown",
+    ],
+  },
+];
+
+for (const { name, deny, allow } of KINDS) {
+  Deno.test(`self-protection: ${name}`, () => {
+    for (const command of deny) {
+      const decision = judge("Bash", { command });
+      assert(!decision.allow, command);
+      assertEquals(decision.denied.verdict, "protected", command);
+    }
+    for (const command of allow) {
+      const decision = judge("Bash", { command });
+      assertEquals(decision.allow || decision.reason, true, command);
+    }
+  });
+}
+
+Deno.test("self-protection: a sweep takes what is there", () => {
+  const sweeping = [
+    "git clean -fdx",
+    "find . -delete",
+    "rsync -a --delete x/ .",
+  ];
+  for (const command of sweeping) {
+    assert(judge("Bash", { command }, new Set(["/work", ROOT])).allow, command);
+    const listed = decideCall(
+      { toolName: "Bash", toolInput: { command }, cwd: ROOT },
+      {
+        active: true,
+        allowedRoots: [ROOT],
+        protectedPaths: [`${ROOT}/.codex/hooks.json`],
+      },
+      { now: 0, paths: { readLink: () => undefined } },
+    );
+    assert(!listed.allow, command);
+  }
+});
+
+Deno.test("self-protection: file tools that move or delete a directory", () => {
+  const denied: [string, unknown][] = [
+    ["mcp__filesystem__move_file", { source: ".claude", destination: "x" }],
+    ["mcp__fs__delete_directory", { path: `${ROOT}/.claude` }],
+    ["mcp__fs__write_file", { path: ".codex/hooks.json", content: "{}" }],
+    ["Delete", { path: ".claude" }],
+    ["delete_file", { target_file: ".claude/settings.local.json" }],
+  ];
+  for (const [tool, input] of denied) {
+    const decision = judge(tool, input);
+    assert(!decision.allow, tool);
+    assertEquals(decision.denied.verdict, "protected", tool);
+  }
+  const allowed: [string, unknown][] = [
+    ["mcp__filesystem__move_file", { source: "a", destination: "b" }],
+    ["mcp__fs__create_directory", { path: ".claude/commands" }],
+    ["mcp__fs__delete_directory", { path: "src" }],
+    ["Delete", { path: "src/a.ts" }],
+  ];
+  for (const [tool, input] of allowed) {
+    assertEquals(judge(tool, input).allow, true, tool);
+  }
+});
