@@ -8,6 +8,7 @@ import { checkPlugin, checkPlugins } from "./doctor.ts";
 import { installedPlugins, repairInstalls } from "./installed.ts";
 import { loadPlugins } from "./load.ts";
 import { readPlugin } from "./read.ts";
+import { TrustStore } from "./trust.ts";
 
 /** `plugins list`. */
 export const list: Verb = {
@@ -186,7 +187,7 @@ async function readRows(
       });
     }
   }
-  if (outcome.status !== "loaded") return { rows, warnings: [] };
+  if (outcome.status === "disabled") return { rows, warnings: [] };
   // Why a plugin is broken stands in its row.
   const broken = rows.filter((row) => row.state === "broken").map((row) =>
     `plugin \`${printable(row.name)}\` (`
@@ -194,7 +195,8 @@ async function readRows(
   const warnings = outcome.warnings.filter((line) =>
     !broken.some((start) => line.startsWith(start))
   );
-  return { rows, warnings: [...outcome.notices, ...warnings] };
+  const notices = outcome.status === "loaded" ? outcome.notices : [];
+  return { rows, warnings: [...notices, ...warnings] };
 }
 
 /** `plugins check`. */
@@ -216,6 +218,9 @@ Examples:
       home: command.home,
       workspace: command.workspace,
     });
+    // It says nothing about this plugin, but a decision about it could not be kept.
+    const { problem } = await new TrustStore(command.home).read();
+    if (problem !== undefined) command.note(`note: ${problem}`);
     if (command.json) {
       if (found.problems.length === 0) printResult(command.io, { ...found });
       else {
@@ -300,7 +305,8 @@ Examples:
         : level === "note"
         ? command.paint("note", "yellow")
         : command.paint("problem", "red");
-      command.say(`${mark}: ${text}${fix === undefined ? "" : `; ${fix}`}`);
+      const hint = fix === undefined || text.includes(fix) ? "" : `; ${fix}`;
+      command.say(`${mark}: ${text}${hint}`);
     }
     return bad === 0 ? 0 : 1;
   },

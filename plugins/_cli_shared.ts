@@ -8,14 +8,16 @@ import {
 } from "@bulkhead/sandbox/command";
 import { disabled, InterruptedError, NotLoadedError } from "./_cli_errors.ts";
 import { absolute, readLine } from "./_cli_input.ts";
-import { printable } from "./_text.ts";
+import { printable, quote } from "./_text.ts";
 import { loadConfig, type PluginsConfig, type SandboxLevel } from "./config.ts";
 import {
+  BLOCKED_NOTICE,
   type LoadedOutcome,
   type LoadedPlugin,
   type LoadOutcome,
   loadPlugins,
 } from "./load.ts";
+import { ConfigError } from "./errors.ts";
 import type { ToolRegistry } from "./tool.ts";
 import {
   parseTrustPin,
@@ -82,6 +84,22 @@ export const COMMON_FLAGS: FlagSpec = {
   alias: { h: "help", j: "json" },
 };
 
+/** What a person can type at the question of trust; just Enter is a no. */
+const ANSWERS: ReadonlyMap<string, TrustAnswer> = new Map([
+  ["a", "always"],
+  ["always", "always"],
+  ["o", "once"],
+  ["once", "once"],
+  ["v", "never"],
+  ["never", "never"],
+  ["", "no"],
+  ["n", "no"],
+  ["no", "no"],
+]);
+
+/** How often the question is put again. */
+const MAX_ROUNDS = 3;
+
 /** A command line with its flags read and its places found. */
 export class Command {
   readonly io: PluginsIo;
@@ -120,6 +138,22 @@ export class Command {
         );
       }
     });
+  }
+
+  /** Refuses a home that is no directory before anything is looked up in it. */
+  async checkHome(): Promise<void> {
+    const { home } = this;
+    const isDirectory = await Deno.stat(home).then(
+      (info) => info.isDirectory,
+      (error) => !(error instanceof Deno.errors.NotADirectory),
+    );
+    if (isDirectory) return;
+    throw new ConfigError(
+      `Cannot use the Bulkhead home ${
+        quote(home, 1000)
+      }: it is not a directory`,
+      { fix: "set --home or BULKHEAD_HOME to a directory" },
+    );
   }
 
   /** The one operand, which the caller has counted. */
@@ -182,7 +216,12 @@ export class Command {
     for (const { reason } of outcome.refused) this.note(`warning: ${reason}`);
     for (const warning of outcome.warnings) this.note(`warning: ${warning}`);
     if (outcome.status === "blocked_pending_trust") {
-      throw new NotLoadedError(outcome.notice, "bulkhead plugins trust");
+      throw new NotLoadedError(
+        outcome.notice,
+        outcome.refused.length === 0 && outcome.notice !== BLOCKED_NOTICE
+          ? "bulkhead plugins install SOURCE"
+          : "bulkhead plugins trust",
+      );
     }
     for (const notice of outcome.notices) this.note(`warning: ${notice}`);
     return outcome;
@@ -218,22 +257,20 @@ export class Command {
     return async (question): Promise<TrustAnswer> => {
       this.clearProgress();
       this.io.err(`${questionText(question)}\n`);
-      const answer = await this.ask(
-        "Trust it? [a]lways for this content, [o]nce, ne[v]er, [N]o: ",
-      );
-      switch (answer.toLowerCase()) {
-        case "a":
-        case "always":
-          return "always";
-        case "o":
-        case "once":
-          return "once";
-        case "v":
-        case "never":
-          return "never";
-        default:
-          return "no";
+      for (let round = 0; round < MAX_ROUNDS; round++) {
+        const word = await this.ask(
+          "Trust it? [a]lways for this content, [o]nce, ne[v]er, [N]o: ",
+        );
+        const answer = ANSWERS.get(word.toLowerCase());
+        if (answer !== undefined) return answer;
+        this.note(
+          `${
+            quote(word)
+          } is none of the answers: a or always, o or once, v or never, n or no`,
+        );
       }
+      this.note("Taken as no");
+      return "no";
     };
   }
 

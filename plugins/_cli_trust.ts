@@ -35,7 +35,10 @@ async function runTrust(command: Command): Promise<number> {
   const store = new TrustStore(command.home);
   const { records, problem } = await store.read();
   if (problem !== undefined) {
-    throw new NotLoadedError(problem, "repair or remove it");
+    throw new NotLoadedError(
+      problem,
+      'repair it, or remove it and decide anew with "bulkhead plugins trust"',
+    );
   }
   const plugins = await chosenPlugins(command);
   const pins = command.pins;
@@ -141,7 +144,10 @@ Examples:
     const names = command.flags.operands;
     const { records, problem } = await store.read();
     if (problem !== undefined) {
-      throw new NotLoadedError(problem, "repair or remove it");
+      throw new NotLoadedError(
+        problem,
+        'repair it, or remove it and decide anew with "bulkhead plugins trust"',
+      );
     }
     const known = [
       ...new Set([...records.values()].map((record) => record.name)),

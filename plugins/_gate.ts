@@ -1,4 +1,4 @@
-import { messageOf, quote } from "./_text.ts";
+import { messageOf, printable, quote } from "./_text.ts";
 import type { LoadOptions } from "./load.ts";
 import { type PluginOnDisk, questionFor, recordFor } from "./read.ts";
 import { type TrustRecord, TrustStore } from "./trust.ts";
@@ -39,7 +39,9 @@ export class Gate {
       ? `its content ${digest.hash} is not trusted`
       : `its content changed to ${digest.hash} since it was decided about`;
     if (this.#options.trust === undefined) {
-      return `${what} and nobody can be asked; run "bulkhead plugins trust" or pass --trust-plugin ${
+      return `${what} and nobody can be asked; run "bulkhead plugins trust ${
+        printable(manifest.name)
+      }" or pass --trust-plugin ${
         quote(`${manifest.name}=${digest.hash}`, 1000)
       }`;
     }

@@ -19,7 +19,7 @@ import {
 import { check, doctor, list } from "./_cli_inspect.ts";
 import { create, install, remove, update } from "./_cli_install.ts";
 import { call, fire, serve } from "./_cli_run.ts";
-import { InterruptedError, unknownWord } from "./_cli_errors.ts";
+import { InterruptedError, systemFailure, unknownWord } from "./_cli_errors.ts";
 import {
   Command,
   COMMON_FLAGS,
@@ -129,8 +129,11 @@ export async function pluginsCommand(
         `bulkhead ${usage}`,
       );
     }
-    return await verb.run(new Command(io, flags, extensions));
-  } catch (error) {
+    const command = new Command(io, flags, extensions);
+    await command.checkHome();
+    return await verb.run(command);
+  } catch (thrown) {
+    const error = systemFailure(thrown, args[0] ?? "");
     if (error instanceof InstallError && json) {
       const { code, message, fix } = error;
       io.out(

@@ -78,7 +78,11 @@ export async function checkPlugin(
     });
     if (!info?.isDirectory) {
       throw new Deno.errors.NotFound(
-        `Cannot check ${quote(dir, 1000)}: there is no such directory`,
+        `Cannot check ${quote(dir, 1000)}: ${
+          info === undefined
+            ? "there is no such directory"
+            : "it is not a directory"
+        }`,
       );
     }
     const plugin = await readPlugin(dir);
@@ -289,8 +293,12 @@ async function checkLoaded(
       fix: `bulkhead plugins trust ${name}`,
     });
   }
-  for (const text of outcome.warnings) {
-    findings.push({ level: "problem", text: printable(text) });
+  for (const warning of outcome.warnings) {
+    const text = printable(warning);
+    // What is wrong with a store was found before.
+    if (findings.every((finding) => finding.text !== text)) {
+      findings.push({ level: "problem", text });
+    }
   }
   if (outcome.status === "loaded") {
     findings.push({

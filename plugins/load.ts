@@ -157,7 +157,10 @@ async function load(options: LoadOptions): Promise<LoadOutcome> {
   }
   const nobodyAsked = trust.default === "ask" && options.trust === undefined;
   if (trusted.length === 0 && (refused.length > 0 || nobodyAsked)) {
-    return blocked(refused, warnings);
+    const outcome = blocked(refused, warnings);
+    // Nothing waits for trust where nothing is.
+    if (refused.length === 0) outcome.notice = noneNotice(dirs, warnings);
+    return outcome;
   }
   const registry = new ToolRegistry({ reserved: options.reserved ?? [] });
   const plugins = assemble(trusted, {
@@ -245,6 +248,16 @@ function blocked(
     refused,
     warnings,
   };
+}
+
+function noneNotice(
+  dirs: readonly string[],
+  warnings: readonly string[],
+): string {
+  const places = dirs.map((dir) => quote(dir, 1000)).join(", ");
+  return `[capabilities.plugins] is enabled and ${
+    warnings.length > 0 ? "no plugin can be read" : "there is no plugin"
+  } in ${places}`;
 }
 
 /** Plugins that are read at the same time. */

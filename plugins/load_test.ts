@@ -23,13 +23,24 @@ Deno.test("loadPlugins() is disabled when plugins are off and touches nothing", 
 
 Deno.test("loadPlugins() is blocked pending trust when nobody can be asked", async () => {
   await using world = await World.create();
+  await world.plugin("demo", ECHO);
+  const outcome = await world.outcome({ ask: true });
+  assert(outcome.status === "blocked_pending_trust");
+  assertEquals(outcome.notice, BLOCKED_NOTICE);
+  assertEquals(outcome.refused.map((plugin) => plugin.name), ["demo"]);
+});
+
+Deno.test("loadPlugins() says that there is no plugin when nobody could be asked about none", async () => {
+  await using world = await World.create();
   const outcome = await world.outcome({ ask: true });
   assertEquals(outcome, {
     status: "blocked_pending_trust",
-    notice: BLOCKED_NOTICE,
+    notice:
+      `[capabilities.plugins] is enabled and there is no plugin in "${world.plugins}"`,
     refused: [],
     warnings: [],
   });
+  assertEquals((await world.load({ ask: true, trust: () => "no" })).tools, []);
 });
 
 Deno.test("loadPlugins() is blocked when trust itself is off", async () => {

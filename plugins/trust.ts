@@ -112,7 +112,7 @@ export class TrustStore {
     } catch (error) {
       if (error instanceof Deno.errors.NotFound) return { records };
       if (error instanceof Deno.errors.NotCapable) throw error;
-      return { records, problem: this.#problem(messageOf(error)) };
+      return { records, problem: this.#problem(reasonOf(error)) };
     }
     if (!isRecord(document) || typeof document.schema !== "number") {
       return { records, problem: this.#problem("it is not a trust store") };
@@ -215,7 +215,7 @@ export class TrustStore {
         document = found;
       } catch (error) {
         if (!(error instanceof Deno.errors.NotFound)) {
-          throw new TypeError(this.#problem(messageOf(error)), {
+          throw new TypeError(this.#problem(reasonOf(error)), {
             cause: error,
           });
         }
@@ -239,8 +239,16 @@ export class TrustStore {
   #problem(reason: string): string {
     return `Cannot use the trust store ${
       quote(this.path, 1000)
-    }: ${reason}; nothing is trusted by it and it is left as it is, repair or remove it`;
+    }: ${reason}; nothing is trusted by it and it is left as it is: repair it, or remove it and decide anew with "bulkhead plugins trust"`;
   }
+}
+
+/** The reason without the path, which stands before it. */
+function reasonOf(error: unknown): string {
+  return messageOf(error).replace(
+    /^Cannot (?:read|parse) "(?:[^"\\]|\\.)*"(?: as JSON)?: /,
+    error instanceof SyntaxError ? "it is not JSON: " : "",
+  );
 }
 
 function trustRecord(value: unknown): TrustRecord | undefined {

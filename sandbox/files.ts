@@ -270,7 +270,8 @@ export async function readJsonFile(
 function jsonProblem(text: string, error: unknown): string {
   const reason = (error instanceof Error ? error.message : String(error))
     .replace(/, (?:\.\.\.)?".*is not valid JSON$/s, "")
-    .replace(/ in JSON at position .*$/s, "");
+    .replace(/(?: in JSON)? at position .*$/s, "")
+    .replaceAll("\n", "\\n");
   return `line ${brokenLine(text)}: ${reason}`;
 }
 

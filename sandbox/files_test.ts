@@ -132,3 +132,21 @@ Deno.test("ensurePrivateDir() closes a directory that was open to others", async
     assertEquals(((await Deno.stat(`${dir}/open`)).mode ?? 0) & 0o777, 0o700);
   });
 });
+
+Deno.test("readJsonFile() names the line that JSON breaks on", async () => {
+  const path = await Deno.makeTempFile();
+  const rows: [string, string][] = [
+    ['{\n"a": oops\n}', "line 2: Unexpected token 'o'"],
+    ['{"a":1\n"b":2}', "line 2: Expected ',' or '}' after property value"],
+    ['{"a":1}\n\n}', "line 3: Unexpected non-whitespace character after JSON"],
+    ['{\n"a": [1,\n', "line 3: Unexpected end of JSON input"],
+    ['{\n"a":"x\ny"}', "line 2: Bad control character in string literal"],
+    ["", "line 1: Unexpected end of JSON input"],
+  ];
+  for (const [text, problem] of rows) {
+    await Deno.writeTextFile(path, text);
+    const error = await assertRejects(() => readJsonFile(path), SyntaxError);
+    assertEquals(error.message, `Cannot parse "${path}" as JSON: ${problem}`);
+  }
+  await Deno.remove(path);
+});

@@ -1,0 +1,135 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { pluginsCommand } from "./cli.ts";
+import { systemFailure } from "./_cli_errors.ts";
+import { person, withHome } from "./testing/person.ts";
+
+/** Runs a command that nobody answers. */
+async function said(
+  args: string[],
+): Promise<{ code: number; out: string; err: string }> {
+  const nobody = person([]);
+  const io = { ...nobody.io, canAsk: false, isTerminal: false, color: false };
+  const code = await pluginsCommand(args, io);
+  return { code, out: nobody.out(), err: nobody.err() };
+}
+
+Deno.test("a mistyped answer to the question of trust is told the answers, and never a yes", () =>
+  withHome(async (dir, flags) => {
+    await pluginsCommand(
+      ["new", `${dir}/demo`, "--language", "shell"],
+      person([]).io,
+    );
+    const install = ["install", `${dir}/demo`, ...flags];
+    const stubborn = person(["y", "yes", "y", "a"]);
+    assertEquals(await pluginsCommand(install, stubborn.io), 1);
+    assertStringIncludes(
+      stubborn.err(),
+      '"y" is none of the answers: a or always, o or once, v or never, n or no',
+    );
+    assertStringIncludes(stubborn.err(), "Taken as no");
+    const gone = person(["y"]);
+    assertEquals(await pluginsCommand(install, gone.io), 1);
+    const second = person(["y", "a"]);
+    assertEquals(await pluginsCommand(install, second.io), 0);
+  }));
+
+Deno.test("a damaged trust store is named with line and fix by list, check, doctor and trust", () =>
+  withHome(async (dir, flags) => {
+    await pluginsCommand(
+      ["new", `${dir}/home/plugins/demo`, "--language", "shell"],
+      person([]).io,
+    );
+    const path = `${dir}/home/trust.json`;
+    await Deno.writeTextFile(path, '{"schema":1,\n"plugins": {\n "x": oops\n');
+    for (
+      const [args, code] of [
+        [["list"], 0],
+        [["check", `${dir}/home/plugins/demo`], 0],
+        [["doctor"], 1],
+        [["trust"], 1],
+        [["untrust", "--all"], 1],
+      ] as const
+    ) {
+      const run = await said([...args, ...flags]);
+      assertEquals(run.code, code, args[0]);
+      const lines = `${run.out}${run.err}`.split("\n").filter((line) =>
+        line.includes(path)
+      );
+      assertEquals(lines.length, 1, `${args[0]}: ${lines.join("\n")}`);
+      assertStringIncludes(lines[0] ?? "", "line 3: Unexpected token");
+      assertStringIncludes(
+        lines[0] ?? "",
+        'repair it, or remove it and decide anew with "bulkhead plugins trust"',
+      );
+    }
+  }));
+
+Deno.test("where no plugin is, nothing is said about trust", () =>
+  withHome(async (dir, flags) => {
+    for (const args of [["call", "x"], ["fire", "stop"], ["doctor"]]) {
+      const { out, err } = await said([...args, ...flags]);
+      assertStringIncludes(
+        out + err,
+        `there is no plugin in "${dir}/home/plugins"`,
+      );
+      assert(!(out + err).includes("not trusted"), out + err);
+    }
+    await Deno.mkdir(`${dir}/home/plugins/x`, { recursive: true });
+    await Deno.writeTextFile(`${dir}/home/plugins/x/plugin.toml`, "=");
+    const broken = await said(["call", "x", ...flags]);
+    assertStringIncludes(broken.err, "no plugin can be read in");
+    assertStringIncludes(broken.err, "parsing manifest: line 1");
+  }));
+
+Deno.test("a place that cannot be used is one line with what was tried, found and to do", () =>
+  withHome(async (dir, flags) => {
+    const file = `${dir}/file`;
+    await Deno.writeTextFile(file, "");
+    const home =
+      `"${file}": it is not a directory; set --home or BULKHEAD_HOME`;
+    const rows: [string[], string][] = [
+      [["list", "--home", file], home],
+      [["doctor", "--home", `${file}/x`], `"${file}/x": it is not a directory`],
+      [["trust", "--home", file], home],
+      [["new", `${file}/x`], `Cannot create the directory "${file}/x": not a`],
+      [["new", file], `Cannot create the directory "${file}": file exists`],
+      [["check", file], "it is not a directory"],
+      [["check", `${dir}/none`], "there is no such directory"],
+    ];
+    for (const [args, part] of rows) {
+      const { code, out, err } = await said(
+        args.includes("--home") ? args : [...args, ...flags],
+      );
+      assertEquals([code, out], [1, ""], args.join(" "));
+      assertEquals(err.split("\n").length, 2, err);
+      assertStringIncludes(err, part);
+      assert(!err.includes("os error"), err);
+    }
+  }));
+
+Deno.test("output that cannot be written is an exit code and a line on stderr, with and without --json", () =>
+  withHome(async (_dir, flags) => {
+    for (const json of [[], ["--json"]]) {
+      let err = "";
+      const { io } = person([]);
+      const full = new Error("No space left on device (os error 28)");
+      const code = await pluginsCommand(["list", ...flags, ...json], {
+        ...io,
+        out: () => {
+          throw full;
+        },
+        err: (text) => void (err += text),
+      });
+      assertEquals(code, 1);
+      assertEquals(
+        err,
+        "error: Cannot run plugins list: no space left on device; free some space or write it elsewhere\n",
+      );
+    }
+  }));
+
+Deno.test("systemFailure() leaves errors alone that say more", () => {
+  const own = new TypeError("Cannot do it: x (os error 2)");
+  assertEquals(systemFailure(own, "list"), own);
+  assertEquals(systemFailure("text", "list"), "text");
+});
