@@ -4,8 +4,9 @@
  * the least permissions it needs. When it fails, floods, hangs or attacks, the rest
  * stays dry.
  *
- * This module is the roof: the members as namespaces, and the `bulkhead` command
- * line. Each member can be imported alone.
+ * This module is the roof: the members as namespaces. Each can be imported alone.
+ * Run as a program it is the `bulkhead` command line, as `@bulkhead/bulkhead/cli` is,
+ * which starts sooner since it loads only what a verb needs.
  *
  * @example Judge a command before it runs
  * ```ts
@@ -60,6 +61,5 @@ import { processIo } from "@bulkhead/sandbox/command";
 import { bulkheadCommand } from "./cli/main.ts";
 
 if (import.meta.main) {
-  // Not by the end of all work: a line that nobody types any more would be waited for.
   Deno.exit(await bulkheadCommand(Deno.args, processIo()));
 }

@@ -1,8 +1,19 @@
+/**
+ * The `bulkhead` command line. Each verb is loaded when it is asked for.
+ *
+ * ```sh
+ * deno run -A jsr:@bulkhead/bulkhead/cli --help
+ * ```
+ *
+ * @module
+ */
+
 import {
   closest,
   type CommandIo,
   printFailure,
   printResult,
+  processIo,
   UsageError,
 } from "@bulkhead/sandbox/command";
 import type { OpenNative } from "@bulkhead/plugins/cli";
@@ -99,4 +110,9 @@ function unknownVerb(word: string): UsageError {
     }`,
     near ? `bulkhead ${near}` : "bulkhead help",
   );
+}
+
+if (import.meta.main) {
+  // Not by the end of all work: a line that nobody types any more would be waited for.
+  Deno.exit(await bulkheadCommand(Deno.args, processIo()));
 }

@@ -1,4 +1,4 @@
-import { joinPath, normalizePath } from "@bulkhead/sandbox";
+import { findExecutable, joinPath, normalizePath } from "@bulkhead/sandbox";
 import { UsageError } from "@bulkhead/sandbox/command";
 import {
   type AgentDriver,
@@ -35,15 +35,15 @@ export const AGENT_PROGRAMS: Record<string, { program: string; fix: string }> =
  *
  * @param args The command line.
  * @param places Where the session lives.
- * @param marker What judges calls when we are gone, for agents whose gate is a
- * process of its own.
+ * @param marker Writes what judges calls when we are gone, for agents whose gate is
+ * a process of its own; nothing when nothing judges them.
  * @returns the agent.
  * @throws {Deno.errors.NotFound} when its program is not installed.
  */
 export async function chooseAgent(
   args: RunArguments,
   places: Places,
-  marker: string | undefined,
+  marker: () => Promise<string | undefined>,
 ): Promise<ChosenAgent> {
   const asked = args.agent;
   if (asked === undefined) {
@@ -68,17 +68,16 @@ export async function chooseAgent(
       `Cannot run "${asked}": "${program}" is not on PATH; run: ${fix}`,
     );
   }
-  const options = marker === undefined ? {} : { marker };
   switch (asked) {
     case "claude":
       return { name: asked, driver: claudeDriver() };
     case "codex": {
       const { codexDriver } = await import("@bulkhead/worker/codex");
-      return { name: asked, driver: codexDriver(options) };
+      return { name: asked, driver: codexDriver(await judgedBy(marker)) };
     }
     case "opencode": {
       const { openCodeDriver } = await import("@bulkhead/worker/opencode");
-      return { name: asked, driver: openCodeDriver(options) };
+      return { name: asked, driver: openCodeDriver(await judgedBy(marker)) };
     }
     default:
       throw new UsageError(
@@ -101,23 +100,37 @@ function scripted(args: RunArguments, places: Places): ChosenAgent {
   };
 }
 
+async function judgedBy(
+  write: () => Promise<string | undefined>,
+): Promise<{ marker?: string }> {
+  const marker = await write();
+  return marker === undefined ? {} : { marker };
+}
+
 /**
- * Where a program is on PATH.
+ * Where a program is on our PATH; without a PATH it is nowhere.
  *
  * @param name Its name.
  * @returns its path, if it is installed.
  */
 export function programPath(name: string): string | undefined {
-  for (const dir of (Deno.env.get("PATH") ?? "").split(":")) {
-    if (!dir.startsWith("/")) continue;
-    try {
-      const info = Deno.statSync(`${dir}/${name}`);
-      if (info.isFile && ((info.mode ?? 0) & 0o111) !== 0) {
-        return `${dir}/${name}`;
-      }
-    } catch {
-      // Not here.
-    }
+  return findExecutable(name, "/", Deno.env.get("PATH") ?? "") ?? undefined;
+}
+
+/**
+ * Waits until the agent's process is there, which no driver tells by itself.
+ *
+ * @param driver The agent.
+ * @param starting Settles when the agent is ready, or does not come up.
+ */
+export async function launched(
+  driver: AgentDriver,
+  starting: Promise<unknown>,
+): Promise<void> {
+  let settled = false;
+  const end = (): void => void (settled = true);
+  starting.then(end, end);
+  while (!settled && driver.status().pid === null) {
+    await new Promise((resolve) => setTimeout(resolve, 1));
   }
-  return undefined;
 }

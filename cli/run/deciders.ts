@@ -1,4 +1,4 @@
-import { decideCall, type GuardMarker } from "@bulkhead/guard";
+import type { GuardMarker } from "@bulkhead/guard";
 import type { Decider, ToolCall, Verdict } from "@bulkhead/worker";
 
 /** What may be written. */
@@ -29,7 +29,7 @@ export interface GuardDeciderOptions extends GuardScope {
   /** The home directory, for `~`. */
   home: string | undefined;
   /** Told the paths that an allowed call would write. */
-  onWrite(call: ToolCall, paths: string[]): void;
+  onWrite(paths: string[]): void;
 }
 
 /**
@@ -37,9 +37,12 @@ export interface GuardDeciderOptions extends GuardScope {
  * has no objection it has no opinion.
  *
  * @param options The roots.
- * @returns the decider.
+ * @returns the decider, once the guard is loaded.
  */
-export function guardDecider(options: GuardDeciderOptions): Decider {
+export async function guardDecider(
+  options: GuardDeciderOptions,
+): Promise<Decider> {
+  const { decideCall } = await import("@bulkhead/guard");
   const marker = guardMarker(options);
   return {
     name: "guard",
@@ -57,7 +60,6 @@ export function guardDecider(options: GuardDeciderOptions): Decider {
         return { decision: "deny", reason: decision.reason, by: "guard" };
       }
       options.onWrite(
-        call,
         decision.effects.flatMap((effect) =>
           effect.verdict === "inside" && effect.target !== undefined
             ? [effect.target]
@@ -66,5 +68,26 @@ export function guardDecider(options: GuardDeciderOptions): Decider {
       );
       return null;
     },
+  };
+}
+
+/**
+ * A decider that is loaded while the agent comes up; calls wait for it, and one that
+ * cannot be loaded denies them.
+ *
+ * @param name Its name.
+ * @param loading Resolves with it.
+ * @returns the decider.
+ */
+export function lateDecider(name: string, loading: Promise<Decider>): Decider {
+  let loaded: Decider | undefined;
+  loading.then((decider) => loaded = decider, () => {});
+  return {
+    name,
+    // Once it is there a call is not held up by a promise.
+    decide: (call) =>
+      loaded === undefined
+        ? loading.then((decider) => decider.decide(call))
+        : loaded.decide(call),
   };
 }

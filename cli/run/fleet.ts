@@ -5,7 +5,7 @@ import type { FleetMember } from "@bulkhead/worker/fleet";
 import type { FleetCommandOptions } from "@bulkhead/worker/fleet-cli";
 import { fleetSettings } from "@bulkhead/worker/fleet-settings";
 import { createPosture } from "@bulkhead/worker";
-import { loadConfig } from "@bulkhead/plugins";
+import { loadConfig } from "@bulkhead/plugins/config";
 import { guardDecider, guardMarker } from "./deciders.ts";
 import type { RunArguments } from "./options.ts";
 import { allowList } from "./settings.ts";
@@ -120,7 +120,7 @@ export function fleetOptions(): FleetCommandOptions {
           marker,
           `${JSON.stringify(guardMarker(scope))}\n`,
         );
-        const guard = guardDecider({
+        const guard = await guardDecider({
           ...scope,
           home: Deno.env.get("HOME"),
           onWrite: () => {},

@@ -1,8 +1,4 @@
-import {
-  fireHooks,
-  type HookOutcome,
-  type LoadedHook,
-} from "@bulkhead/plugins";
+import type { HookOutcome, LoadedHook } from "@bulkhead/plugins";
 import type { Decider, Frame, ToolCall, Verdict } from "@bulkhead/worker";
 
 /** What hooks are told of their session. */
@@ -118,6 +114,7 @@ export class SessionHooks {
   ): Promise<HookOutcome | undefined> {
     const hooks = this.#hooks ?? await this.#loading;
     if (hooks.length === 0) return undefined;
+    const { fireHooks } = await import("@bulkhead/plugins");
     const { workspace } = this.#session;
     const outcome = await fireHooks(hooks, event, {
       payload: {

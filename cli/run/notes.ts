@@ -22,7 +22,7 @@ export class SessionNotes {
   }
 
   /** A call that the guard has no objection to would write these. */
-  mayWrite(_call: ToolCall, paths: readonly string[]): void {
+  mayWrite(paths: readonly string[]): void {
     for (const path of paths) this.#mayWrite.add(path);
   }
 

@@ -7,7 +7,7 @@ import {
   type PluginsConfig,
   registerPlugins,
   type ResolvedConfig,
-  type ToolRegistry,
+  ToolRegistry,
   type TrustPin,
 } from "@bulkhead/plugins";
 import { installDemoPlugin } from "./demo_plugin.ts";
@@ -18,6 +18,8 @@ import { askTrust } from "./trust_prompt.ts";
 
 /** The tools and hooks of a session, and what the user has configured. */
 export interface SessionTools {
+  /** The tools of trusted plugins. */
+  registry: ToolRegistry;
   /** The hooks of trusted plugins. */
   hooks: readonly LoadedHook[];
   /** What people should see, one line each. */
@@ -34,7 +36,6 @@ export interface SessionTools {
  * @param resolved The configuration.
  * @param io Asks about new plugins, where a person is there.
  * @param readLine Reads the answers.
- * @param registry Where plugin and native tools go.
  * @returns the tools.
  */
 export async function openTools(
@@ -43,9 +44,9 @@ export async function openTools(
   resolved: ResolvedConfig,
   io: CommandIo,
   readLine: ReadLine,
-  registry: ToolRegistry,
 ): Promise<SessionTools> {
   const { home, workspace } = places;
+  const registry = new ToolRegistry();
   const notices: string[] = [];
   const pins: TrustPin[] = args.trusted.map(parseTrustPin);
   let level = args.isolation;
@@ -95,6 +96,7 @@ export async function openTools(
     close = opened.close;
   }
   return {
+    registry,
     hooks: outcome.status === "loaded" ? outcome.hooks : [],
     notices,
     close,

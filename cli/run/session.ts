@@ -1,0 +1,360 @@
+import { loadConfig, type ResolvedConfig } from "@bulkhead/plugins/config";
+import { ensurePrivateDir, writeFileAtomic } from "@bulkhead/sandbox";
+import type { CommandIo } from "@bulkhead/sandbox/command";
+import {
+  createPosture,
+  type Decider,
+  runWorker,
+  type TurnOutcome,
+  type Worker,
+  type WorkerEnd,
+} from "@bulkhead/worker";
+import type { FleetMember } from "@bulkhead/worker/fleet";
+import { type ReadLine, terminalLines } from "@bulkhead/worker/terminal";
+import { chooseAgent, type ChosenAgent, launched } from "./agents.ts";
+import { answerInPlace, approveAll } from "./asks.ts";
+import { guardDecider, guardMarker, lateDecider } from "./deciders.ts";
+import { attachSession, joinSession } from "./fleet.ts";
+import { SessionHooks } from "./hooks.ts";
+import { SessionNotes } from "./notes.ts";
+import type { RunArguments } from "./options.ts";
+import { type Places, realRoot } from "./places.ts";
+import { follow, jsonRenderer, type Renderer, textRenderer } from "./render.ts";
+import { allowList, askTimeout } from "./settings.ts";
+import { endOnSignals } from "./signals.ts";
+import { printSummary } from "./summary.ts";
+import type { SessionTools } from "./tools.ts";
+import { watchSocket } from "./watchdog.ts";
+
+/** What a session needs besides its agent. */
+interface SessionSetup {
+  /** The configuration. */
+  config: ResolvedConfig;
+  /** Directories that may be written, links resolved. */
+  roots: string[];
+  /** What a person types. */
+  readLine: ReadLine;
+}
+
+/** One session of `bulkhead run`, from its first line to its summary. */
+export class HostedSession {
+  readonly #args: RunArguments;
+  readonly #places: Places;
+  readonly #io: CommandIo;
+  readonly #render: Renderer;
+  readonly #notes: SessionNotes;
+  readonly #started = performance.now();
+  readonly #shortId = `run-${crypto.randomUUID().slice(0, 8)}`;
+  #worker: Worker | undefined;
+
+  /**
+   * Takes what the session is made of; nothing is started.
+   *
+   * @param args The command line.
+   * @param places Where it lives; the workspace is claimed.
+   * @param io The terminal.
+   */
+  constructor(args: RunArguments, places: Places, io: CommandIo) {
+    this.#args = args;
+    this.#places = places;
+    this.#io = io;
+    this.#render = args.json ? jsonRenderer(io) : textRenderer(io);
+    this.#notes = new SessionNotes(places.workspace);
+  }
+
+  /**
+   * Plays it.
+   *
+   * @returns 0 when the turn was completed, else 1.
+   */
+  async play(): Promise<number> {
+    const { readLine, close } = terminalLines(this.#io);
+    try {
+      const roots = await this.#roots();
+      const agent = await chooseAgent(
+        this.#args,
+        this.#places,
+        () => this.#writeMarker(roots),
+      );
+      if (agent.notice) this.#render.warn(agent.notice);
+      const config = await loadConfig(this.#places);
+      return await this.#inFleet(agent, { config, roots, readLine });
+    } finally {
+      close();
+      await Deno.remove(this.#marker).catch(() => {});
+    }
+  }
+
+  async #roots(): Promise<string[]> {
+    return [
+      this.#places.workspace,
+      ...await Promise.all(this.#args.roots.map(realRoot)),
+    ];
+  }
+
+  get #marker(): string {
+    return `${this.#places.home}/markers/${this.#shortId}.json`;
+  }
+
+  /** What is judged by when we are gone: agents whose gate is a process fall back to it. */
+  async #writeMarker(roots: readonly string[]): Promise<string | undefined> {
+    if (!this.#args.guard) return undefined;
+    await ensurePrivateDir(`${this.#places.home}/markers`);
+    const protectedPaths = [this.#places.home];
+    const marker = guardMarker({ roots, protectedPaths });
+    await writeFileAtomic(this.#marker, `${JSON.stringify(marker)}\n`);
+    return this.#marker;
+  }
+
+  /** The session in the fleet first, if there is one: whoever runs it has claimed it. */
+  async #inFleet(agent: ChosenAgent, setup: SessionSetup): Promise<number> {
+    const { resume } = this.#args;
+    const sessionId = resume ?? crypto.randomUUID();
+    const member = await joinSession(this.#args, this.#places.home, {
+      shortId: this.#shortId,
+      sessionId,
+      cwd: this.#places.workspace,
+      resumed: resume !== undefined,
+      log: (line) => this.#render.warn(line),
+    });
+    try {
+      return await this.#hosted(agent, setup, member, sessionId);
+    } finally {
+      await member?.close();
+    }
+  }
+
+  /** The agent takes longest to come up: its process goes first, and what judges and serves it is loaded meanwhile. */
+  async #hosted(
+    agent: ChosenAgent,
+    setup: SessionSetup,
+    member: FleetMember | undefined,
+    sessionId: string,
+  ): Promise<number> {
+    const comesUp = Promise.withResolvers<void>();
+    let tools: SessionTools | undefined;
+    const loading = comesUp.promise.then(() => this.#openTools(setup));
+    loading.then((all) => tools = all, () => {});
+    const hooks = new SessionHooks(loading.then((all) => all.hooks), {
+      id: () => this.#worker?.sessionId ?? "",
+      workspace: this.#places.workspace,
+      report: (line) => this.#render.warn(line),
+    });
+    const starting = runWorker({
+      shortId: this.#shortId,
+      home: `${this.#places.home}/workers`,
+      cwd: this.#places.workspace,
+      ...this.#places.claims === undefined
+        ? {}
+        : { claimsRoot: this.#places.claims },
+      driver: agent.driver,
+      deciders: [
+        ...member === undefined ? [] : [member.decider],
+        ...await this.#deciders(setup, comesUp.promise),
+        hooks.decider(),
+      ],
+      tools: {
+        ready: loading,
+        get: (name) => tools?.registry.get(name),
+        [Symbol.iterator]: () => (tools?.registry ?? [])[Symbol.iterator](),
+      },
+      asks: this.#args.keep ? "wait" : "attached",
+      ...this.#args.resume !== undefined
+        ? { resume: this.#args.resume }
+        : member === undefined
+        ? {}
+        : { sessionId },
+      ...this.#args.model === undefined ? {} : { model: this.#args.model },
+      ...askTimeout(setup.config.user),
+    });
+    starting.catch(() => {});
+    launched(agent.driver, starting).then(comesUp.resolve);
+    try {
+      for (const line of (await loading).notices) this.#render.note(line);
+      const worker = await starting;
+      this.#worker = worker;
+      await attachSession(member, worker);
+      if (member !== undefined) this.#render.note(`fleet: ${member.id}`);
+      return await this.#live(agent, worker, hooks, setup.readLine);
+    } catch (error) {
+      await starting.then((worker) => worker.end(), () => {});
+      throw error;
+    } finally {
+      await loading.then((all) => all.close(), () => {});
+    }
+  }
+
+  async #openTools({ config, readLine }: SessionSetup): Promise<SessionTools> {
+    const { openTools } = await import("./tools.ts");
+    return await openTools(
+      this.#args,
+      this.#places,
+      config,
+      this.#io,
+      readLine,
+    );
+  }
+
+  async #deciders(
+    { config, roots }: SessionSetup,
+    comesUp: Promise<void>,
+  ): Promise<Decider[]> {
+    const { workspace, home } = this.#places;
+    const allow = [...allowList(config.user), ...this.#args.allow];
+    const posture = await createPosture({
+      cwd: workspace,
+      rules: { allow },
+      roots,
+    });
+    if (!this.#args.guard) return [posture];
+    const guard = comesUp.then(() =>
+      guardDecider({
+        roots,
+        protectedPaths: [home],
+        home: Deno.env.get("HOME"),
+        onWrite: (paths) => this.#notes.mayWrite(paths),
+      })
+    );
+    return [lateDecider("guard", guard), posture];
+  }
+
+  /** The session once its agent is there, to its summary. */
+  async #live(
+    agent: ChosenAgent,
+    worker: Worker,
+    hooks: SessionHooks,
+    readLine: ReadLine,
+  ): Promise<number> {
+    const [dog] = await Promise.all([
+      watchSocket(worker.socketPath),
+      hooks.tell("session_start"),
+    ]);
+    const stopFollowing = this.#follow(worker, hooks);
+    const stopSignals = endOnSignals(worker, (line) => this.#render.note(line));
+    const stopAnswering = this.#answer(worker, readLine);
+    let outcome: TurnOutcome | undefined;
+    let end: WorkerEnd | undefined;
+    try {
+      this.#showGate(agent, worker);
+      outcome = await this.#turn(worker, hooks);
+      await hooks.settled();
+      await hooks.tell("stop");
+      if (this.#args.keep) await this.#keep(worker);
+    } finally {
+      end = await worker.end();
+      stopFollowing();
+      stopAnswering();
+      stopSignals();
+      await hooks.tell("session_end");
+      await dog.end();
+    }
+    await this.#summarise(agent, worker, outcome, end);
+    return outcome?.outcome === "completed" ? 0 : 1;
+  }
+
+  /** The gate is shown before the first turn, and without one there is no turn. */
+  #showGate(agent: ChosenAgent, worker: Worker): void {
+    const { kind, verified, detail } = worker.gate;
+    if (kind !== "none" && !verified) {
+      throw new Error(
+        `Cannot run "${agent.name}": its gate is not verified (${detail}); update the agent or choose another --agent`,
+      );
+    }
+    this.#render.start({
+      agent: agent.name,
+      pid: Deno.pid,
+      agentPid: agent.driver.status().pid,
+      gate: kind,
+      verified,
+      guard: this.#args.guard,
+      workspace: this.#places.workspace,
+      socket: worker.socketPath,
+    });
+    if (!this.#args.guard) {
+      this.#render.warn(
+        "WARNING: --no-guard: nothing judges where this agent writes",
+      );
+    }
+    if (kind === "none") {
+      this.#render.warn(
+        `guard: asks only, no gate: ${agent.name} decides which calls it asks about (${detail})`,
+      );
+    }
+  }
+
+  async #turn(
+    worker: Worker,
+    hooks: SessionHooks,
+  ): Promise<TurnOutcome | undefined> {
+    const { prompt, example, script } = this.#args;
+    if (prompt === "" && example === undefined && script === undefined) {
+      // Only resumed, to be attached to.
+      return undefined;
+    }
+    const said = await hooks.tell("user_prompt", { prompt });
+    if (said?.decision === "deny") {
+      throw new Error(
+        `Cannot send the prompt: a plugin's hook refused it: ${
+          said.reason ?? "no reason given"
+        }`,
+      );
+    }
+    const text = [
+      prompt || "Play the script.",
+      ...said?.additionalContext ?? [],
+    ].join("\n\n");
+    return await worker.ask(text);
+  }
+
+  async #keep(worker: Worker): Promise<void> {
+    this.#render.note(
+      `kept: bulkhead attach ${worker.shortId} --home ${this.#places.home}; Ctrl-C ends it`,
+    );
+    await worker.ended;
+  }
+
+  #follow(worker: Worker, hooks: SessionHooks): () => void {
+    const render = this.#render;
+    return follow(worker.session, {
+      frame: (index, frame) => {
+        hooks.observe(frame);
+        render.frame(index, frame);
+      },
+      verdict: (call, verdict) => {
+        this.#notes.judged(call, verdict);
+        render.verdict(call, verdict);
+      },
+      note: (line) => render.note(line),
+    });
+  }
+
+  #answer(worker: Worker, readLine: ReadLine): () => void {
+    if (this.#args.approve) {
+      return approveAll(worker.session, (line) => this.#render.note(line));
+    }
+    return this.#io.canAsk && !this.#args.json
+      ? answerInPlace(worker.session, this.#io, readLine)
+      : () => {};
+  }
+
+  async #summarise(
+    agent: ChosenAgent,
+    worker: Worker,
+    outcome: TurnOutcome | undefined,
+    end: WorkerEnd,
+  ): Promise<void> {
+    const stderr = end.agent.stderrTail.trim();
+    if (end.agent.code !== 0 && stderr !== "") this.#render.warn(stderr);
+    printSummary(this.#io, {
+      agent: agent.name,
+      session: worker.sessionId,
+      outcome: outcome?.outcome ?? "kept",
+      errors: outcome?.errors ?? [],
+      written: await this.#notes.written(),
+      denials: this.#notes.denials(outcome?.denied ?? []),
+      costUsd: outcome?.costUsd ?? null,
+      durationMs: performance.now() - this.#started,
+      end,
+    }, this.#args.json);
+  }
+}
