@@ -11,11 +11,17 @@ import {
   run as runProgram,
   writeFileAtomic,
 } from "@bulkhead/sandbox";
-import { type Flags, printResult, UsageError } from "@bulkhead/sandbox/command";
+import {
+  type CommandIo,
+  type Flags,
+  printResult,
+  UsageError,
+} from "@bulkhead/sandbox/command";
 import { isInside } from "@bulkhead/sandbox/paths";
 import { absolute, rootFlag } from "./_cli_decide.ts";
 import { paint, printable, type Verb } from "./_cli_shared.ts";
 import { countDenials, readDenials } from "./denial_log.ts";
+import { denialWarnings, reportDenials } from "./denial_report.ts";
 import { DENIALS_DIR, DENIALS_FILE } from "./denials.ts";
 import { directoryOf, sha256 } from "./files.ts";
 import { HARNESSES } from "./harnesses/mod.ts";
@@ -34,13 +40,21 @@ const MAX_SNAPSHOT_BYTES = 256 * 1024 * 1024;
 
 /** `guard log`. */
 export const log: Verb = {
-  usage: "log [--root DIR] [--file FILE] [--rule RULE]",
+  usage:
+    "log [--root DIR] [--file FILE] [--rule RULE] | log --iteration DIR [--number N]",
   summary: "what was denied, and counts per rule",
   help: [
     "With --json one object a line: each record as type denial, then the counts as type counts.",
+    "--iteration DIR   collect the logs of the tasks in DIR/dispatch.json into DIR/guard-denials.json,",
+    "                  and print one warning for each task with a denial",
+    "--number N        the iteration's number (the one at the end of DIR)",
   ],
-  flags: { string: ["root", "file", "rule"] },
+  flags: { string: ["root", "file", "rule", "iteration", "number"] },
   async run(flags, io) {
+    const iteration = flags.text("iteration");
+    if (iteration !== undefined) {
+      return await logIteration(iteration, flags, io);
+    }
     const file = flags.text("file");
     const path = file === undefined ? logPath(rootFlag(flags)) : absolute(file);
     const read = await readDenials(path);
@@ -82,6 +96,36 @@ export const log: Verb = {
     return 0;
   },
 };
+
+/** `guard log --iteration`. */
+async function logIteration(
+  directory: string,
+  flags: Flags,
+  io: CommandIo,
+): Promise<number> {
+  const number = flags.text("number");
+  if (number !== undefined && !/^\d+$/.test(number)) {
+    throw new UsageError(
+      `Cannot report the denials: --number is "${number}", expected a number`,
+      "bulkhead guard log --help",
+    );
+  }
+  const report = await reportDenials(absolute(directory), {
+    ...number === undefined ? {} : { iteration: Number(number) },
+  });
+  const warnings = denialWarnings(report);
+  if (flags.on("json")) {
+    printResult(io, { ...report, warnings });
+    return 0;
+  }
+  for (const warning of warnings) {
+    io.out(`${paint(io, "yellow", "warning")} ${printable(warning)}\n`);
+  }
+  io.out(
+    `denied: ${report.total_denials}, tasks affected: ${report.tasks.length}\n`,
+  );
+  return 0;
+}
 
 /** The log that the workspace's marker names, or the usual one. */
 function logPath(root: string): string {

@@ -40,6 +40,13 @@ export {
   readDenials,
 } from "./denial_log.ts";
 export {
+  type DenialReport,
+  type DenialReportOptions,
+  denialWarnings,
+  reportDenials,
+  type TaskDenials,
+} from "./denial_report.ts";
+export {
   appendDenialSync,
   type DenialRecord,
   denialRecord,

@@ -423,3 +423,95 @@ async function names(dir: string): Promise<string[]> {
   for await (const entry of Deno.readDir(dir)) found.push(entry.name);
   return found.sort();
 }
+
+Deno.test("guard log --iteration joins the tasks' logs into guard-denials.json, one warning each", async () => {
+  await using c = await place();
+  const directory = `${c.base}/work/iteration-3`;
+  const record = (tool: string, event?: "fail_open") =>
+    JSON.stringify({
+      timestamp: "2026-01-01T00:00:00.000Z",
+      harness: "codex",
+      tool,
+      reason: "eval guard: no",
+      resolved_targets: ["/etc/x"],
+      input_keys: ["command"],
+      ...event === undefined ? {} : { event },
+    }) + "\n";
+  const env = async (name: string, log?: string) => {
+    const root = `${directory}/${name}/env`;
+    await Deno.mkdir(`${root}/.eval-magic-outputs`, { recursive: true });
+    if (log !== undefined) {
+      await Deno.writeTextFile(
+        `${root}/.eval-magic-outputs/guard-denials.jsonl`,
+        log,
+      );
+    }
+    return root;
+  };
+  const tasks = [
+    {
+      eval_id: "e1",
+      condition: "with_skill",
+      run_index: 1,
+      eval_root: await env("a", record("Bash") + record("Write") + "damaged\n"),
+    },
+    {
+      eval_id: "e1",
+      condition: "without_skill",
+      eval_root: await env("b", record("Bash")),
+    },
+    { eval_id: "e2", condition: "with_skill", eval_root: await env("c", "") },
+    // Let through unjudged is not denied.
+    {
+      eval_id: "e3",
+      condition: "with_skill",
+      eval_root: await env("d", record("Bash", "fail_open")),
+    },
+    { eval_id: "e4", condition: "with_skill", eval_root: await env("e") },
+    { eval_id: "e5", condition: "with_skill" },
+  ];
+  await Deno.writeTextFile(
+    `${directory}/dispatch.json`,
+    JSON.stringify({ tasks }),
+  );
+  const said = await guard(["log", "--iteration", directory]);
+  assertEquals([said.code, said.err], [0, ""]);
+  assertEquals(said.out.trim().split("\n").length, 3);
+  assertStringIncludes(said.out, "e1/with_skill/run-1: the guard denied 2");
+  assertStringIncludes(said.out, "denied: 3, tasks affected: 2");
+
+  const report = JSON.parse(
+    await Deno.readTextFile(`${directory}/guard-denials.json`),
+  );
+  assertEquals(Object.keys(report), [
+    "generated",
+    "iteration",
+    "total_denials",
+    "tasks",
+  ]);
+  assertEquals([report.iteration, report.total_denials], [3, 3]);
+  const [first, second] = report.tasks;
+  assertEquals([first.run_index, first.denial_count], [1, 2]);
+  assertEquals(first.denials[1].tool, "Write");
+  assertEquals(Object.keys(second), [
+    "eval_id",
+    "condition",
+    "denial_count",
+    "denials",
+  ]);
+
+  const json = await guard([
+    "log",
+    "--iteration",
+    directory,
+    "--number",
+    "7",
+    "--json",
+  ]);
+  assertEquals(JSON.parse(json.out).iteration, 7);
+  assertEquals(JSON.parse(json.out).warnings.length, 2);
+  await Deno.writeTextFile(`${directory}/dispatch.json`, "{}");
+  const bad = await guard(["log", "--iteration", directory]);
+  assertEquals(bad.code, 1);
+  assertStringIncludes(bad.err, '"tasks"');
+});
