@@ -210,6 +210,20 @@ Deno.test("bubblewrapArgv() mounts outer directories first and the writable one 
   ]);
 });
 
+Deno.test("bubblewrapArgv() makes a directory below the system's writable when asked to", () => {
+  const argv = bubblewrapArgv("bwrap", ["true"], {
+    read: ["/usr/local/share"],
+    write: ["/usr/local/src/project"],
+    net: false,
+    unixSockets: false,
+    cwd: "/usr/local/src/project",
+    home: undefined,
+  });
+  const at = argv.indexOf("/usr/local/src/project");
+  assertEquals(argv[at - 1], "--bind-try");
+  assertEquals(argv.includes("/usr/local/share"), false);
+});
+
 Deno.test("bubblewrapArgv() covers a home, and tells another where the home is a part of the system", () => {
   const paths = {
     read: [],

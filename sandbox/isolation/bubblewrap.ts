@@ -151,7 +151,7 @@ function policyMounts({ read, write }: IsolationPaths): string[] {
   for (const path of read) binds.set(clean(path), "--ro-bind-try");
   for (const path of write) binds.set(clean(path), "--bind-try");
   return [...binds]
-    .filter(([path]) => !coveredBySystem(path))
+    .filter(([path, bind]) => bind === "--bind-try" || !isSystem(path))
     .sort(([a], [b]) => depth(a) - depth(b))
     .flatMap(([path, bind]) => [bind, path, path]);
 }
@@ -164,9 +164,9 @@ function depth(path: string): number {
   return path === "/" ? 0 : path.split("/").length;
 }
 
-/** Already there, and a bind over a read-only mount could not be made. */
-function coveredBySystem(path: string): boolean {
-  return SYSTEM_DIRS.some((dir) => path === dir || path.startsWith(`${dir}/`));
+/** Whether it can be read already. */
+function isSystem(path: string): boolean {
+  return SYSTEM_DIRS.some((dir) => isInside(path, dir));
 }
 
 function exists(path: string): boolean {

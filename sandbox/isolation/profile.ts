@@ -125,11 +125,10 @@ function installation(file: string, home: string | undefined): string[] {
   }
   const found = [real];
   for (const path of new Set([file, real])) {
-    const [, prefix, kind] = /^(.*)\/(bin|shims)\/[^/]+$/.exec(path) ?? [];
+    const [, prefix] = /^(.*)\/(?:bin|shims)\/[^/]+$/.exec(path) ?? [];
     if (!prefix || prefix === home || prefix === `${home}/.local`) continue;
     if (isSystem(path)) continue;
     found.push(prefix);
-    if (kind === "shims") continue;
   }
   return found;
 }
