@@ -27,6 +27,7 @@
 export * from "./entry.ts";
 export * from "./environment.ts";
 export { findExecutable, startError } from "./executable.ts";
+export * from "./file_lock.ts";
 export * from "./files.ts";
 export {
   isolate,
@@ -51,5 +52,6 @@ export {
   type ProcessStatus,
   startProcess,
 } from "./process.ts";
+export * from "./read_file.ts";
 export { run, type RunOptions, type RunResult } from "./run.ts";
 export type { SpawnOptions } from "./spawn.ts";
