@@ -5,7 +5,7 @@ import { printable, quote } from "./_text.ts";
 import { MANIFEST_NAME } from "./digest.ts";
 import type { DiscoveredPlugin } from "./discover.ts";
 import type { LoadedHook } from "./hooks.ts";
-import type { ToolSpec } from "./manifest.ts";
+import type { PluginManifest, ToolSpec } from "./manifest.ts";
 import { pluginDirName, toolName } from "./names.ts";
 import { createPluginTool } from "./plugin_tool.ts";
 import type { PluginOnDisk } from "./read.ts";
@@ -47,7 +47,10 @@ export interface LoadedPlugin {
 /** Where loaded plugins go and what they run in. */
 export interface AssembleOptions extends HostOptions {
   registry: ToolRegistry;
+  /** What is wrong with the plugins. */
   warnings: string[];
+  /** What is missing around them. */
+  notices: string[];
 }
 
 /** Makes tools and hooks of trusted plugins. */
@@ -77,20 +80,28 @@ function loadedPlugin(
   options: AssembleOptions,
 ): LoadedPlugin {
   const { manifest } = plugin;
+  const place = `plugin \`${printable(found.name)}\` (${
+    printable(`${found.dir}/${MANIFEST_NAME}`)
+  })`;
   const warn = (line: number, message: string): void => {
-    options.warnings.push(
-      `plugin \`${printable(found.name)}\` (${
-        printable(`${found.dir}/${MANIFEST_NAME}`)
-      }): line ${line}: ${message}`,
-    );
+    options.warnings.push(`${place}: line ${line}: ${message}`);
+  };
+  const tell = (line: number, what: string, program: PluginProgram): void => {
+    const { note, notHere } = program;
+    if (note !== undefined) warn(line, `${what} will fail: ${note}`);
+    if (notHere !== undefined) {
+      options.notices.push(`${place}: line ${line}: ${what}: ${notHere}`);
+    }
   };
   for (const problem of manifest.problems) {
     warn(problem.line, `${quote(problem.key)}: ${problem.message}`);
   }
   const tools: Tool[] = [];
   for (const spec of manifest.tools) {
-    const tool = loadedTool(spec, plugin, host, warn);
-    if (tool === undefined) continue;
+    const made = loadedTool(spec, plugin, host, warn);
+    if (made === undefined) continue;
+    const { tool } = made;
+    tell(spec.line, toolLabel(spec, manifest), made.program);
     const { added, warning } = options.registry.add(tool);
     if (added) tools.push(tool);
     else if (warning !== undefined) warn(spec.line, warning);
@@ -103,9 +114,7 @@ function loadedPlugin(
       warn(spec.line, `${label} left out: ${program}`);
       continue;
     }
-    if (program.note !== undefined) {
-      warn(spec.line, `${label} will fail: ${program.note}`);
-    }
+    tell(spec.line, label, program);
     hooks.push({
       plugin: manifest.name,
       event: spec.event,
@@ -138,9 +147,9 @@ function loadedTool(
   plugin: PluginOnDisk,
   host: PluginHost,
   warn: (line: number, message: string) => void,
-): Tool | undefined {
+): { tool: Tool; program: PluginProgram } | undefined {
   const { manifest } = plugin;
-  const label = `tool ${quote(spec.name)} of plugin ${quote(manifest.name)}`;
+  const label = toolLabel(spec, manifest);
   const schema = checkSchema(spec.params);
   if ("problem" in schema) {
     warn(spec.line, `${label} left out: params: ${schema.problem}`);
@@ -152,14 +161,11 @@ function loadedTool(
     return undefined;
   }
   for (const note of schema.notes) warn(spec.line, `${label}: params: ${note}`);
-  if (program.note !== undefined) {
-    warn(spec.line, `${label} will fail: ${program.note}`);
-  }
   const name = toolName({ plugin: manifest.name, tool: spec.name });
   if (name !== `plugin__${manifest.name}__${spec.name}`) {
     warn(spec.line, `${label} is offered as "${name}"`);
   }
-  return createPluginTool({
+  const tool = createPluginTool({
     tool: {
       name,
       ...(spec.annotations?.title === undefined
@@ -183,6 +189,11 @@ function loadedTool(
     timeoutMs: spec.timeoutMs,
     workspace: host.workspace,
   });
+  return { tool, program };
+}
+
+function toolLabel(spec: ToolSpec, manifest: PluginManifest): string {
+  return `tool ${quote(spec.name)} of plugin ${quote(manifest.name)}`;
 }
 
 function loadedNative(

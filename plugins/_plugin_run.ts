@@ -69,8 +69,10 @@ export class PluginProgram {
   readonly #argv: readonly string[];
   /** Why it is refused whenever it is run. */
   readonly #refusal: string | undefined;
-  /** Why it will fail when it is run, as far as that is known before. */
+  /** Why it will fail when it is run, as far as the plugin's content tells. */
   readonly note: string | undefined;
+  /** Why it cannot be started on this system, as far as a look at the PATH tells. */
+  readonly notHere: string | undefined;
 
   private constructor(
     host: PluginHost,
@@ -85,6 +87,9 @@ export class PluginProgram {
     this.#argv = argv;
     this.#refusal = refusal;
     this.note = refusal ?? failureNote(host, spec, argv);
+    this.notHere = this.note === undefined
+      ? notHere(host, spec, argv)
+      : undefined;
   }
 
   /** Settles a program; a text says why it cannot be run. */
@@ -224,7 +229,16 @@ function failureNote(
       return `${quote(inner)} is not executable; chmod +x it`;
     }
   }
-  if (!isCommand || host.path === undefined) return undefined;
+  return undefined;
+}
+
+/** Why a command cannot be started on this system. */
+function notHere(
+  host: PluginHost,
+  spec: ProgramSpec,
+  argv: readonly string[],
+): string | undefined {
+  if (spec.program.kind === "deno" || host.path === undefined) return undefined;
   const error = startError(argv[0] ?? "", host.dir, host.path);
   return error === undefined ? undefined : printable(error.message);
 }

@@ -7,7 +7,7 @@ import { messageOf } from "./_text.ts";
  */
 export async function searchPath(
   login: boolean,
-  warnings: string[],
+  notices: string[],
 ): Promise<string | undefined> {
   for (
     const grant of [{ name: "read" }, {
@@ -25,7 +25,7 @@ export async function searchPath(
     return [...new Set([...own, ...more])].join(":");
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    warnings.push(
+    notices.push(
       `login_path = true has no effect: ${messageOf(error)}`,
     );
     return own.join(":");

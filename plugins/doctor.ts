@@ -96,6 +96,8 @@ export async function checkPlugin(
       path: await searchPath(false, warnings),
       registry: new ToolRegistry(),
       warnings,
+      // Whoever checks a plugin wants to know both.
+      notices: warnings,
     });
     const { manifest } = plugin;
     if (
@@ -301,6 +303,12 @@ async function checkLoaded(
     }
   }
   if (outcome.status === "loaded") {
+    for (const text of outcome.notices) {
+      // What is missing of the sandbox was found before.
+      if (/^(?:plugin `|login_path)/.test(text)) {
+        findings.push({ level: "note", text: printable(text) });
+      }
+    }
     findings.push({
       level: "ok",
       text:

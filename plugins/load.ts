@@ -99,7 +99,7 @@ export interface LoadedOutcome {
   refused: RefusedPlugin[];
   /** What else people should see, one line each. */
   warnings: string[];
-  /** What is not in force of the isolation, one line each. */
+  /** What is missing on this system: isolation that is not in force, programs that are not on PATH, one line each. */
   notices: string[];
 }
 
@@ -163,6 +163,7 @@ async function load(options: LoadOptions): Promise<LoadOutcome> {
     return outcome;
   }
   const registry = new ToolRegistry({ reserved: options.reserved ?? [] });
+  const notices: string[] = [];
   const plugins = assemble(trusted, {
     home: options.home,
     workspace: await Deno.realPath(options.workspace),
@@ -170,10 +171,14 @@ async function load(options: LoadOptions): Promise<LoadOutcome> {
     workspaceAccess: options.workspaceAccess ?? "read",
     path: trusted.length === 0
       ? undefined
-      : await searchPath(config.loginPath ?? false, warnings),
+      : await searchPath(config.loginPath ?? false, notices),
     registry,
     warnings,
+    notices,
   });
+  if (plugins.length > 0) {
+    notices.push(...await isolationNotices(config.sandbox));
+  }
   return {
     status: "loaded",
     plugins,
@@ -181,7 +186,7 @@ async function load(options: LoadOptions): Promise<LoadOutcome> {
     hooks: plugins.flatMap((plugin) => plugin.hooks),
     refused,
     warnings,
-    notices: plugins.length === 0 ? [] : await isolationNotices(config.sandbox),
+    notices,
   };
 }
 
