@@ -66,8 +66,15 @@ export async function doctorCommand(
     }
   }
   const broken = findings.filter(({ status }) => status === "broken").length;
-  if (flags.on("json")) printResult(io, { broken, findings });
-  else print(findings, io);
+  const error = {
+    code: "broken",
+    message: `${broken} of ${findings.length} findings are broken`,
+    fix: "see the fix of each finding, or bulkhead doctor --fix",
+  };
+  if (flags.on("json")) {
+    const verdict = broken === 0 ? {} : { ok: false, error };
+    printResult(io, { ...verdict, broken, findings });
+  } else print(findings, io);
   return broken === 0 ? 0 : 1;
 }
 

@@ -15,7 +15,11 @@ import {
 import * as ai from "npm:ai@6.0.325";
 import { model } from "./_model.ts"; // any model of the AI SDK; here one that plays a script
 
-const [dir = ".", pin = ""] = Deno.args;
+const [dir, pin] = Deno.args;
+if (dir === undefined || pin === undefined) {
+  console.error("usage: ai_sdk.ts PLUGIN_DIR name=sha256:…");
+  Deno.exit(2);
+}
 const outcome = await loadPlugins({
   config: {
     enabled: true,
@@ -27,7 +31,10 @@ const outcome = await loadPlugins({
   workspace: Deno.cwd(),
   pins: [parseTrustPin(pin)],
 });
-if (outcome.status !== "loaded") throw new Error(JSON.stringify(outcome));
+if (outcome.status !== "loaded") {
+  console.error(JSON.stringify(outcome));
+  Deno.exit(1);
+}
 
 const registry = new ToolRegistry();
 for (const tool of outcome.tools) registry.add(tool);

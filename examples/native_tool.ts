@@ -11,7 +11,11 @@
 import { inspectLibrary, loadNativePlugin, nativeTools } from "@bulkhead/abi";
 import { ToolRegistry } from "@bulkhead/plugins";
 
-const [library = "", name = "", args = "{}"] = Deno.args;
+const [library, name = "", args = "{}"] = Deno.args;
+if (library === undefined) {
+  console.error("usage: native_tool.ts LIBRARY [TOOL [JSON]]");
+  Deno.exit(2);
+}
 
 // None of its code runs here: a library that does not fit is refused before.
 const { sha256 } = await inspectLibrary(library);

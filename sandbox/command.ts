@@ -22,6 +22,8 @@
  * @module
  */
 
+import { plainOsError } from "./os_error.ts";
+
 /** Where a command reads and writes. */
 export interface CommandIo {
   /** Standard input. */
@@ -392,12 +394,13 @@ export function describeFailure(error: unknown): Failure {
     return { code: "error", message: oneLine(String(error)) };
   }
   const code = error.name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase();
+  const plain = plainOsError(error.message) ?? { message: error.message };
   const fix = "fix" in error && typeof error.fix === "string" && error.fix
     ? { fix: error.fix }
     : "flag" in error && typeof error.flag === "string"
     ? { fix: `run again with ${error.flag}` }
     : {};
-  return { code, message: oneLine(error.message), ...fix };
+  return { code, ...plain, message: oneLine(plain.message), ...fix };
 }
 
 function oneLine(text: string): string {

@@ -22,7 +22,7 @@ export async function recording(): Promise<string> {
     Deno.execPath(),
     "run",
     "-A",
-    `${ROOT}mod.ts`,
+    `${ROOT}cli/main.ts`,
     "run",
     "--agent",
     "scripted",

@@ -43,6 +43,15 @@ Deno.test("examples: every one is run here", async () => {
   ]);
 });
 
+for (const name of ["ai_sdk.ts", "native_tool.ts"]) {
+  Deno.test(`examples: ${name} without arguments says which it takes`, async () => {
+    const { code, out, err } = await deno(["run", "-A", `examples/${name}`]);
+    assertEquals([code, out], [2, ""]);
+    assertEquals(err.trimEnd().split("\n").length, 1, err);
+    assertStringIncludes(err, `usage: ${name}`);
+  });
+}
+
 Deno.test("examples: ai_sdk.ts hands a new plugin's tool to a model", async () => {
   await withDir(async (dir) => {
     const made = await deno([

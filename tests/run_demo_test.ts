@@ -266,6 +266,26 @@ for (
   });
 }
 
+Deno.test("run: an agent that does not come up leaves no session behind", async () => {
+  await withWorld(async ({ ws, home }) => {
+    const { code } = await bulkhead([
+      "run",
+      "--script",
+      "/no/such.json",
+      "--cwd",
+      ws,
+      "--home",
+      home,
+    ]);
+    assertEquals(code, 1);
+    const left = await Array.fromAsync(
+      Deno.readDir(`${home}/workers`),
+      ({ name }) => name,
+    );
+    assertEquals(left.filter((name) => name.startsWith("run-")), []);
+  });
+});
+
 Deno.test("run: bad TOML in the home's configuration names the file", async () => {
   await withWorld(async ({ ws, home }) => {
     await Deno.mkdir(home);

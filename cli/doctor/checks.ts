@@ -104,7 +104,12 @@ async function checkHome({ home, fix }: Scene): Promise<Finding[]> {
   try {
     const info = await Deno.stat(home);
     if (!info.isDirectory) {
-      return [{ area, status: "broken", text: `${home} is not a directory` }];
+      return [{
+        area,
+        status: "broken",
+        text: `${home} is not a directory`,
+        fix: "give another --home, or set BULKHEAD_HOME",
+      }];
     }
     mode = (info.mode ?? 0) & 0o777;
   } catch (error) {

@@ -177,11 +177,17 @@ export class HostedSession {
       if (member !== undefined) this.#render.note(`fleet: ${member.id}`);
       return await this.#live(agent, worker, hooks, setup.readLine);
     } catch (error) {
-      await starting.then((worker) => worker.end(), () => {});
+      await starting.then((worker) => worker.end(), () => this.#forget());
       throw error;
     } finally {
       await loading.then((all) => all.close(), () => {});
     }
+  }
+
+  /** Nobody will ask for the name of a session that never began. */
+  async #forget(): Promise<void> {
+    const row = `${this.#places.home}/workers/${this.#shortId}`;
+    await Deno.remove(row, { recursive: true }).catch(() => {});
   }
 
   async #openTools({ config, readLine }: SessionSetup): Promise<SessionTools> {
