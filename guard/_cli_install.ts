@@ -8,6 +8,7 @@ import { bulkheadHome, readTextCapped } from "@bulkhead/sandbox";
 import {
   type CommandIo,
   type Flags,
+  printFailure,
   printResult,
   UsageError,
 } from "@bulkhead/sandbox/command";
@@ -100,10 +101,10 @@ export const install: Verb = {
             harness: one.harness,
           });
         }
-        if (error instanceof HookFileError && !flags.on("json")) {
-          io.err(`The snippet to add:\n${error.snippet}\n`);
-        }
-        throw error;
+        if (!(error instanceof HookFileError) || flags.on("json")) throw error;
+        const code = printFailure(io, error, false);
+        io.err(`The snippet to add:\n${error.snippet}\n`);
+        return code;
       }
     }
     if (flags.on("snapshot")) {

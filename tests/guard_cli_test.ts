@@ -1,5 +1,10 @@
 // deno-lint-ignore-file camelcase -- field names of payloads and of the log
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { guardCommand } from "../guard/cli.ts";
 
 /** What a command printed. */
@@ -190,7 +195,7 @@ Deno.test("guard install arms several harnesses, or none", async () => {
   assertStringIncludes(both.out, "--dangerously-bypass-hook-trust");
 });
 
-Deno.test("guard install prints the snippet for settings with comments", async () => {
+Deno.test("guard install says what is wrong with settings with comments, then prints the snippet", async () => {
   await using c = await place();
   await Deno.mkdir(`${c.root}/.claude`);
   await Deno.writeTextFile(
@@ -206,8 +211,8 @@ Deno.test("guard install prints the snippet for settings with comments", async (
     c.home,
   ]);
   assertEquals(code, 1);
+  assertMatch(err, /^error: .* by hand/);
   assertStringIncludes(err, '"PreToolUse"');
-  assertStringIncludes(err, "by hand");
 });
 
 Deno.test("guard install reads fail_closed and hints from the configuration", async () => {
