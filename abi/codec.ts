@@ -169,7 +169,16 @@ function decodeBlock(block: unknown): McpContent {
       return { type: "text", text: block.text };
     }
   }
-  return { type: "text", text: stringifyJson(block) };
+  return { type: "text", text: written(block) };
+}
+
+function written(block: unknown): string {
+  try {
+    return stringifyJson(block);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return "(a block that is nested too deeply)";
+  }
 }
 
 /** One event for the plugins. Which fields count depends on the event's name. */

@@ -1,11 +1,11 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import {
   decodeToolResult,
   encodeArguments,
   encodeEvent,
   JsonText,
 } from "./codec.ts";
-import { parseJson, stringifyJson } from "./json.ts";
+import { isNestedWithin, parseJson, stringifyJson } from "./json.ts";
 
 Deno.test("parseJson() and stringifyJson() keep every number as written", () => {
   for (
@@ -25,6 +25,20 @@ Deno.test("parseJson() and stringifyJson() keep every number as written", () => 
     '{"a":1180591620717411303424}',
   );
   assertEquals(stringifyJson(undefined), "null");
+});
+
+Deno.test("JSON that is nested without end is an error of its own, and never the stack's", () => {
+  const nested = (leaf: string) =>
+    `${"[".repeat(50_000)}${leaf}${"]".repeat(50_000)}`;
+  assertEquals(stringifyJson(parseJson(nested("1"))), nested("1"));
+  assertThrows(() => parseJson(nested("12345678901234567890")), SyntaxError);
+  for (const leaf of ["1", "12345678901234567890"]) {
+    const block = `{"content":[{"type":"x","v":${nested(leaf)}}]}`;
+    assertEquals(decodeToolResult(block).content.length, 1);
+  }
+  assert(isNestedWithin(parseJson('{"a":[{"b":1}]}'), 3));
+  assert(!isNestedWithin(parseJson('{"a":[{"b":1}]}'), 2));
+  assert(!isNestedWithin(parseJson(nested("1")), 100));
 });
 
 Deno.test("encodeArguments() merges the host context under __rpi", () => {

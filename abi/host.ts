@@ -15,6 +15,7 @@ import {
 import { isObject, parseJson, stringifyJson } from "./json.ts";
 import { loadNativePlugin, type NativePlugin } from "./plugin.ts";
 import type { NativePluginOptions } from "./plugin_options.ts";
+import type { RendererKind } from "./registration.ts";
 import { nativeTools, type NativeToolsOptions } from "./tools.ts";
 
 /** Options of {@linkcode NativeHost}. */
@@ -343,12 +344,19 @@ export class NativeHost implements AsyncDisposable {
 const HOST = { name: "rpi", version: "0.1.0" };
 
 function named(plugin: NativePlugin): Map<string, string[]> {
-  const { tools, commands, flags, providers, oauth } = plugin.registration;
+  const { tools, commands, shortcuts, flags, providers, renderers, oauth } =
+    plugin.registration;
+  const renderer = (kind: RendererKind) =>
+    renderers.filter((r) => r.kind === kind).map((r) => r.name);
   return new Map([
     ["tool", tools.map((t) => t.name)],
     ["command", commands.map((c) => c.name)],
+    ["shortcut", shortcuts.map((s) => s.name)],
     ["flag", flags.map((f) => f.name)],
     ["provider", providers.map((p) => p.id)],
+    ["message renderer", renderer("message")],
+    ["markdown renderer", renderer("markdown")],
+    ["entry renderer", renderer("entry")],
     ["oauth provider", oauth.map((o) => o.id)],
   ]);
 }

@@ -30,7 +30,7 @@ export function rawJson(text: string): unknown {
  * Parses JSON; numbers that a JavaScript number would change stay as raw text and are written back as they were.
  *
  * @param text The JSON text.
- * @returns The value.
+ * @returns The value; throws a `SyntaxError` for text that is no JSON, or that is nested too deeply to keep its numbers.
  */
 export function parseJson(text: string): unknown {
   if (raw === undefined || !/\d/.test(text)) return JSON.parse(text);
@@ -39,7 +39,12 @@ export function parseJson(text: string): unknown {
   if (!/\d{16}|\d\.\d*0(?!\d)|[\d.][eE]|-0(?!\.)|\d\.\d{15}/.test(text)) {
     return plain;
   }
-  return JSON.parse(text, keepNumber);
+  try {
+    return JSON.parse(text, keepNumber);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new SyntaxError("the JSON is nested too deeply", { cause: error });
+  }
 }
 
 function keepNumber(
@@ -60,7 +65,13 @@ function keepNumber(
  * @returns The JSON text.
  */
 export function stringifyJson(value: unknown): string {
-  return JSON.stringify(value, bigints) ?? "null";
+  try {
+    return JSON.stringify(value) ?? "null";
+  } catch (error) {
+    // A bigint needs the replacer, which costs time and depth.
+    if (!(error instanceof TypeError)) throw error;
+    return JSON.stringify(value, bigints) ?? "null";
+  }
 }
 
 function bigints(_key: string, value: unknown): unknown {
@@ -76,4 +87,17 @@ function bigints(_key: string, value: unknown): unknown {
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) &&
     !(raw?.isRawJSON(value) ?? false);
+}
+
+/**
+ * Says whether JSON can be embedded in other JSON, whatever numbers are in there: no deeper than so many levels.
+ *
+ * @param value The value.
+ * @param levels How deep objects and arrays may be nested.
+ * @returns True when it is not nested deeper.
+ */
+export function isNestedWithin(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 &&
+    Object.values(value).every((each) => isNestedWithin(each, levels - 1));
 }

@@ -20,7 +20,7 @@ import {
   type FunctionTable,
   type HandlerFunction,
 } from "./function_table.ts";
-import { isObject, parseJson } from "./json.ts";
+import { isNestedWithin, isObject, parseJson } from "./json.ts";
 import {
   applyDeclaration,
   emptyRegistration,
@@ -33,6 +33,8 @@ const MAX_ENTRIES = 20_000;
 const MAX_NAME_BYTES = 4_096n;
 const MAX_TEXT_BYTES = 1_048_576n;
 const MAX_DIAGNOSTICS = 200;
+/** How deep a schema or a manifest may be nested. */
+const MAX_LEVELS = 100;
 
 const REF = STRING;
 const FUNCTION = "u64";
@@ -66,6 +68,8 @@ export class Registrar {
   callbacks(): { slots: Map<string, bigint>; keep: { unref(): number }[] } {
     const slots = new Map<string, bigint>();
     const keep: { unref(): number }[] = [];
+    const text = (ref: NativeStruct, maxBytes = MAX_NAME_BYTES) =>
+      this.#read(stringPlace(structBytes(ref)), maxBytes);
     const add = <const P extends readonly Deno.NativeType[]>(
       slot: string,
       parameters: P,
@@ -104,16 +108,11 @@ export class Registrar {
       "register_command",
       [REF, REF, FUNCTION],
       (name, about, call) =>
-        this.#named(
-          "command",
-          "commands",
-          command(text(name)),
-          text(about),
-          call,
-        ),
+        this.#command(text(name).replace(/^\//, ""), text(about), call),
     );
     add("register_shortcut", [REF, REF], (key, about) => {
       const entry = { name: text(key), description: text(about) };
+      if (this.#taken("shortcut", entry.name)) return 0;
       this.note(
         `shortcut "${entry.name}" is recorded, this host binds no keys`,
       );
@@ -252,9 +251,9 @@ export class Registrar {
       stringPlace(bytes, 32),
     ] as const;
     const [name, description, parameters] = [
-      placeText(places[0], MAX_NAME_BYTES),
-      placeText(places[1], MAX_TEXT_BYTES),
-      placeText(places[2], MAX_TEXT_BYTES),
+      this.#read(places[0], MAX_NAME_BYTES),
+      this.#read(places[1], MAX_TEXT_BYTES),
+      this.#read(places[2], MAX_TEXT_BYTES),
     ];
     // Copied; the contract has them freed before this returns, also when the tool is refused.
     for (const place of places) if (place.size > 0n) this.#freeNow(free, place);
@@ -274,37 +273,31 @@ export class Registrar {
     if (this.registration.tools.length >= MAX_ENTRIES) {
       return this.#full("tool");
     }
-    const schemaValue = parse(parameters);
-    if (!isObject(schemaValue)) {
+    const fits = isObject(parse(parameters));
+    if (!fits) {
       this.note(`tool "${name}" has no JSON object as parameters, {} is used`);
     }
     this.registration.tools.push({
       name,
       description,
-      parameters: isObject(schemaValue) ? parameters : "{}",
+      parameters: fits ? parameters : "{}",
     });
     this.functions.tools.push({ execute, poll, cancel, destroy, free });
     return 0;
   }
 
-  #named(
-    kind: string,
-    list: "commands",
-    name: string,
-    description: string,
-    call: FunctionPointer,
-  ): number {
+  #command(name: string, description: string, call: FunctionPointer): number {
     if (name === "") {
-      this.note(`a ${kind} is refused: it has no name`);
+      this.note("a command is refused: it has no name");
       return 1;
     }
-    if (!this.#valid(`${kind} "${name}"`, call)) return 1;
-    if (this.#taken(kind, name)) return 0;
-    if (this.registration[list].length >= MAX_ENTRIES) return this.#full(kind);
+    if (!this.#valid(`command "${name}"`, call)) return 1;
+    if (this.#taken("command", name)) return 0;
+    const entry = { name, description };
+    const rc = this.#push("command", this.registration.commands, entry);
     // A command has neither user_data nor a free function: see O8 and V4 of the contract.
-    this.functions[list].push(handler(call, 0n, 0n));
-    this.registration[list].push({ name, description });
-    return 0;
+    if (rc === 0) this.functions.commands.push(handler(call, 0n, 0n));
+    return rc;
   }
 
   #oauth(
@@ -329,6 +322,17 @@ export class Registrar {
     const rc = this.#push("oauth provider", this.registration.oauth, entry);
     if (rc === 0) this.functions.oauth.push(handler(call, free, userData));
     return rc;
+  }
+
+  /** Too long is cut, never read: a plugin may claim any length. */
+  #read(place: StringPlace, maxBytes: bigint): string {
+    const { pointer, size } = place;
+    if (size <= maxBytes) return decodeText(readBytes(place));
+    const text = decodeText(readBytes({ pointer, size: maxBytes }));
+    this.note(
+      `a text of ${size} bytes is cut to ${maxBytes}: "${text.slice(0, 40)}…"`,
+    );
+    return text;
   }
 
   #valid(what: string, call: FunctionPointer): boolean {
@@ -370,23 +374,11 @@ function handler(
   return { call, free, userData };
 }
 
-function command(name: string): string {
-  return name.replace(/^\//, "");
-}
-
-function text(ref: NativeStruct, maxBytes = MAX_NAME_BYTES): string {
-  return placeText(stringPlace(structBytes(ref)), maxBytes);
-}
-
-/** Too long is cut, never read: a plugin may claim any length. */
-function placeText(place: StringPlace, maxBytes: bigint): string {
-  const size = place.size > maxBytes ? maxBytes : place.size;
-  return decodeText(readBytes({ pointer: place.pointer, size }));
-}
-
+/** JSON of a plugin; what is none, or nested deeper than anybody can use, is nothing. */
 function parse(text: string): unknown {
   try {
-    return parseJson(text);
+    const value = parseJson(text);
+    return isNestedWithin(value, MAX_LEVELS) ? value : undefined;
   } catch {
     return undefined;
   }

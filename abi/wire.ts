@@ -6,7 +6,7 @@
 
 import type { DispatchOutcome } from "./engine_types.ts";
 import type { AbiErrorCode } from "./errors.ts";
-import { isObject } from "./json.ts";
+import { isObject, parseJson } from "./json.ts";
 import { decodeText } from "./memory.ts";
 import type { CallOutcome } from "./poll_driver.ts";
 import { emptyRegistration, type Registration } from "./registration.ts";
@@ -22,12 +22,19 @@ const SIGNALS: Readonly<Record<number, string>> = {
   7: "SIGBUS",
   8: "SIGFPE",
   9: "SIGKILL",
+  10: "SIGUSR1",
   11: "SIGSEGV",
+  12: "SIGUSR2",
   13: "SIGPIPE",
   14: "SIGALRM",
   15: "SIGTERM",
+  16: "SIGSTKFLT",
   24: "SIGXCPU",
   25: "SIGXFSZ",
+  26: "SIGVTALRM",
+  27: "SIGPROF",
+  29: "SIGIO",
+  30: "SIGPWR",
   31: "SIGSYS",
 };
 
@@ -67,7 +74,7 @@ export function readDispatch(head: Head): DispatchOutcome {
 }
 
 export function readRegistration(body: Uint8Array): Registration {
-  const value: unknown = JSON.parse(decodeText(body));
+  const value = parseJson(decodeText(body));
   const result = emptyRegistration();
   if (!isObject(value)) return result;
   const texts = (list: unknown): string[] =>

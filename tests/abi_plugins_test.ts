@@ -407,6 +407,54 @@ test("collisions are reported and the first registration stays", async () => {
   );
 });
 
+test("names, schemas and manifests of odd shapes are refused, cut or kept, and never break the list", async () => {
+  await using plugin = await open("shapes");
+  assertEquals(
+    await say(plugin, "codes"),
+    "0 0 0 0 1 0 0 0 0 0 0 1 1 0 0 0 1 0 1 1 0 ",
+  );
+  const { tools, commands, oauth, collisions, priority, platforms } =
+    plugin.registration;
+  assertEquals(tools.slice(2).map(({ name }) => name.slice(0, 12)), [
+    "esc\x1b[2J",
+    "nul\0name",
+    "bad\ufffd",
+    "x".repeat(12),
+    "nulls",
+    "__proto__",
+    "constructor",
+    "nan",
+    "deep",
+    "levels",
+  ]);
+  assertEquals(commands.map(({ name }) => name), ["go\x1b[1m"]);
+  assertEquals(collisions, [{ kind: "shortcut", name: "ctrl+x" }]);
+  assertEquals([priority, platforms], [100, ["LINUX"]]);
+  assertEquals(
+    JSON.stringify(oauth[0]?.manifest),
+    '{"id":"big","n":12345678901234567890}',
+  );
+  const listed = nativeTools(plugin).map(({ inputSchema }) =>
+    JSON.stringify(inputSchema).length
+  );
+  assertEquals(listed.length, tools.length);
+  const registry = new ToolRegistry();
+  for (const tool of nativeTools(plugin)) registry.add(tool);
+  for (const tool of registry) {
+    assert(!(await tool.execute({})).isError, tool.name);
+  }
+  const notes = plugin.registration.diagnostics.join("\n");
+  for (
+    const words of [
+      "a text of 5000 bytes is cut to 4096",
+      'tool "deep" has no JSON object as parameters',
+      'shortcut "ctrl+x" is registered twice',
+      "a declaration is ignored",
+    ]
+  ) assertStringIncludes(notes, words);
+  assertEquals((await accounts(plugin)).wrong, []);
+});
+
 test("handlers: what fails changes nothing, what answers is chained, everything is freed", async () => {
   await using host = new NativeHost();
   const plugin = await open("handlers");
