@@ -11,6 +11,7 @@ import {
   load,
   loadingFlags,
 } from "./_cli_shared.ts";
+import { oneLine } from "./_cli_safe.ts";
 import {
   type Finding,
   verifyLibrary,
@@ -83,7 +84,7 @@ export async function tools(args: string[], io: CommandIo): Promise<number> {
     return leave(flags, 0);
   }
   const line = (kind: string, name: string, about = "") =>
-    io.out(`${kind.padEnd(10)}${name}${about === "" ? "" : `  ${about}`}\n`);
+    io.out(`${kind.padEnd(10)}${oneLine(`${name}  ${about}`)}\n`);
   for (const { name, description } of registration.tools) {
     line("tool", name, description);
   }
@@ -111,7 +112,9 @@ export async function tools(args: string[], io: CommandIo): Promise<number> {
       ),
     );
   }
-  for (const text of registration.diagnostics) io.err(`note: ${text}\n`);
+  for (const text of registration.diagnostics) {
+    io.err(`note: ${oneLine(text)}\n`);
+  }
   return leave(flags, 0);
 }
 

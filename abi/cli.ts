@@ -20,6 +20,7 @@ import {
 } from "@bulkhead/sandbox/command";
 import { call, command, emit } from "./_cli_call.ts";
 import { AbiError } from "./errors.ts";
+import { safeIo } from "./_cli_safe.ts";
 import { header, inspect, scaffold, tools, verify } from "./_cli_library.ts";
 import type { Verb } from "./_cli_shared.ts";
 
@@ -63,7 +64,7 @@ const HELP = `bulkhead abi: native plugins (rpi plugin ABI 4)
  * Runs one command line of `bulkhead abi`.
  *
  * @param args The arguments, without the program's name.
- * @param io Where to read and write.
+ * @param streams Where to read and write.
  * @returns the exit code: 0, 1 for a failure, 2 for a command line that cannot be understood.
  *
  * @example The header on standard output
@@ -80,10 +81,11 @@ const HELP = `bulkhead abi: native plugins (rpi plugin ABI 4)
  */
 export async function abiCommand(
   args: string[],
-  io: CommandIo,
+  streams: CommandIo,
 ): Promise<number> {
   const [word, ...rest] = args;
   const json = args.includes("--json");
+  const io = safeIo(streams, json);
   try {
     if (
       word === undefined || word === "help" || args.includes("--help") ||

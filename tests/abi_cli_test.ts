@@ -60,6 +60,24 @@ test("tools lists what a library registers", async () => {
   );
 });
 
+test("what a plugin names itself cannot steer a terminal, and stands in its own line", async () => {
+  const shapes = await build("shapes");
+  const { out, err } = await run("tools", shapes);
+  assertStringIncludes(
+    out,
+    "tool      esc\\u{1b}[2J red\\u{1b}[31m next line\\u{202e}txt\n",
+  );
+  assertEquals(out.trimEnd().split("\n").length, 15);
+  assertStringIncludes(err, "note: a tool is refused");
+  const missing = await run("call", shapes, "nothing");
+  assertStringIncludes(missing.err, '"esc\\u{1b}[2J"');
+  // Neither control nor mark is left, whatever was printed.
+  // deno-lint-ignore no-control-regex -- these are what must not be there
+  assert(!/[\0-\x08\x0b-\x1f\u202e]/.test(out + err + missing.err));
+  const { value } = await json("tools", shapes);
+  assertStringIncludes(JSON.stringify(value), "esc\\u001b[2J");
+});
+
 test("call prints result, updates and errors in one object", async () => {
   const library = await build("01_ok");
   const echo = await json(

@@ -1,0 +1,32 @@
+import type { CommandIo } from "@bulkhead/sandbox/command";
+
+/** Controls and bidirectional marks, but neither tab nor newline. */
+const DECEPTIVE =
+  /(?![\t\n])[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
+/** The same streams, for text that plugins had a hand in: what could move, hide or recolour text is shown as an escape. */
+export function safeIo(io: CommandIo, json: boolean): CommandIo {
+  return {
+    get stdin() {
+      return io.stdin;
+    },
+    // JSON has escapes of its own.
+    out: (text) => io.out(json ? text : visible(text)),
+    err: (text) => io.err(visible(text)),
+    isTerminal: io.isTerminal,
+    canAsk: io.canAsk,
+    color: io.color,
+  };
+}
+
+/** Text on one line, as it stands in a list. */
+export function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}
+
+function visible(text: string): string {
+  return text.replace(
+    DECEPTIVE,
+    (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ""}}`,
+  );
+}
