@@ -53,8 +53,8 @@ export function crashError(
   const what = ended !== undefined
     ? `Plugin "${name}" crashed (${ended})`
     : `Plugin "${name}" ended its process unexpectedly (exit code ${code})`;
-  const last = (tail.split("\n").at(-1) ?? "").slice(0, 200);
-  return new AbiError("crashed", tail === "" ? what : `${what}: ${last}`, {
+  const said = lastWords(tail, ended);
+  return new AbiError("crashed", said === "" ? what : `${what}: ${said}`, {
     plugin: name,
     fix: `run "bulkhead abi verify" on it, or ask its author`,
     ...ended === undefined ? {} : { signal: ended },
@@ -62,3 +62,30 @@ export function crashError(
     stderrTail: tail,
   });
 }
+
+/**
+ * What a dying process said of it.
+ *
+ * @param tail The end of what it wrote to stderr.
+ * @param signal The signal that ended it.
+ * @returns The message of the panic that made it abort or leave, else the last line that is no back trace.
+ */
+export function lastWords(tail: string, signal: string | undefined): string {
+  const lines = tail.split("\n");
+  const panics = signal === undefined || signal === "SIGABRT"
+    ? [...lines.entries()].reverse()
+    : [];
+  for (const [i, line] of panics) {
+    const [, where] = /^thread .* panicked at (.*?):?$/.exec(line) ?? [];
+    const message = lines[i + 1] ?? "";
+    // That one follows from another panic, which is the one to tell of.
+    if (where === undefined || message.includes("cannot unwind")) continue;
+    return `panicked at ${where}: ${message}`.slice(0, 200);
+  }
+  const last = lines.findLast((line) => line !== "" && !NOISE.test(line));
+  return (last ?? "").slice(0, 200);
+}
+
+/** Lines of a back trace, and the hint how to get one. */
+const NOISE =
+  /^note: |^stack backtrace:|^=+ |^\s+\S+(\(\+0x|: )|^\s+at |^thread caused non-unwinding/;

@@ -2,6 +2,7 @@ import { AbiError, loadNativePlugin, NativeHost } from "@bulkhead/abi";
 import {
   assert,
   assertEquals,
+  assertMatch,
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
@@ -394,4 +395,63 @@ test("a plugin that dies while it is started again gets its further chances", as
   } finally {
     await Deno.remove(dir, { recursive: true });
   }
+});
+
+/** What a plugin does to its process, and how its call ends. */
+const DEEDS: [how: string, end: RegExp][] = [
+  // Nothing of the plugin is lost, and closing it works all the same.
+  ["nofile", /^alive/],
+  ["chdir", /^alive/],
+  ["mask", /^alive/],
+  ["setsid", /^alive/],
+  ["malloc", /^alive/],
+  ["ignore_term", /^alive/],
+  ["close_std", /^alive/],
+  ["fork_return", /^alive/],
+  ["flood", /^alive/],
+  ["atexit_crash", /^alive/],
+  ["atexit_hang", /^alive/],
+  // A second registration is not heard, and the first process of the namespace cannot be killed from inside.
+  ["forge", /^alive/],
+  ["kill_parent", /^alive/],
+  // The process is lost.
+  ["garbage", /^protocol/],
+  ["shutdown", /^crashed/],
+  ["null_socket", /^crashed/],
+  ["exec", /^crashed undefined 5/],
+  ["kill9", /^crashed SIGKILL/],
+  ["kill_group", /^crashed SIGKILL/],
+  ["ill", /^crashed SIGILL/],
+  ["usr1", /^crashed SIGUSR1/],
+  ["mprotect", /^crashed SIGSEGV/],
+  ["stop", /^wedged/],
+  ["segv_handler", /^timeout/],
+];
+
+test("what a plugin does to its own process costs that process at most", async () => {
+  await using other = await open("01_ok");
+  const before = await say(other, "probe_stats");
+  for (const [how, end] of DEEDS) {
+    await using plugin = await open("process");
+    const patient = !/wedged|timeout/.test(end.source);
+    const said = await plugin.callTool("do", { how }, {
+      timeoutMs: patient ? 30_000 : 100,
+    }).then(
+      ({ content: [part] }) => part?.type === "text" ? part.text : "",
+      (error) => `${error.code} ${error.signal} ${error.exitCode}`,
+    );
+    assertMatch(said, end, how);
+    assertStringIncludes(await say(plugin, "ok"), "pid=", how);
+    assertEquals(plugin.registration.tools.length, 3, how);
+  }
+  const after = JSON.parse(await say(other, "probe_stats"));
+  assertEquals(after.total_handles, JSON.parse(before).total_handles + 1);
+});
+
+test("a death that comes of itself, long after the call that caused it, is told", async () => {
+  const death = Promise.withResolvers<AbiError>();
+  await using plugin = await open("process", { onCrash: death.resolve });
+  assertMatch(await say(plugin, "do", { how: "alarm_later" }), /^alive/);
+  assertEquals((await death.promise).signal, "SIGALRM");
+  assertStringIncludes(await say(plugin, "ok"), "pid=");
 });
