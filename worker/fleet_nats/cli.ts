@@ -34,10 +34,10 @@ import {
   type PermissionRole,
   permissionsConfig,
 } from "./perms.ts";
-import { sweepFleet } from "./placement.ts";
 import { queueCommand } from "./queue.ts";
 import type { FleetHostRecord } from "./records.ts";
 import { RemoteWorker, viewFleet } from "./remote.ts";
+import { sweepFleet } from "./sweep.ts";
 
 /** Shorter than a call's own limit. */
 const POLL_MS = 5_000;

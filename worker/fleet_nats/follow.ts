@@ -10,7 +10,9 @@ import {
   DeliverPolicy,
   type JsMsg,
 } from "@nats-io/jetstream";
+import { atMost } from "../agents/_within.ts";
 import type { Fleet } from "./connection.ts";
+import { pause } from "./pause.ts";
 
 const RETRY_MS = 250;
 /** A consumer may stall for good after a cut link, or when a server drops what it was about to send: it is made anew. */
@@ -84,7 +86,8 @@ async function* consume(
     idle_heartbeat: 1_000,
     abort_on_missing_resource: true,
   });
-  const stop = () => void messages.close();
+  const close = () => messages.close().catch(() => {});
+  const stop = () => void close();
   signal?.addEventListener("abort", stop);
   if (signal?.aborted) stop();
   let delivered = 0;
@@ -100,10 +103,7 @@ async function* consume(
   } finally {
     signal?.removeEventListener("abort", stop);
     clearTimeout(idle);
-    await Promise.race([
-      messages.close().catch(() => {}),
-      pause(CLOSE_MS, undefined),
-    ]);
+    await atMost(close(), CLOSE_MS);
     fleet.jsm.consumers.delete(stream, name).catch(() => {});
   }
 }
@@ -131,20 +131,4 @@ export async function followBucket(
       gone ? undefined : message.string(),
     );
   }
-}
-
-async function pause(
-  ms: number,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  if (signal?.aborted) return;
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener("abort", done);
-  });
 }

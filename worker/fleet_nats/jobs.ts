@@ -5,7 +5,10 @@
  */
 import type { Fleet } from "./connection.ts";
 import { FleetError } from "./error.ts";
+import { objectOf } from "../client_answers.ts";
+import { isJsonObject, type JsonObject } from "../frame.ts";
 import { FLEET_SCHEMA, queueSubject } from "./names.ts";
+import { pause } from "./pause.ts";
 import { valuesOf } from "./remote.ts";
 
 /** Where a session works: a directory that hosts share, or a commit that they can fetch. */
@@ -57,6 +60,9 @@ export interface JobRecord extends FleetJob {
   /** Why, for a job that found no host or lost it. */
   readonly reason: string | null;
 }
+
+const SETTLE_TRIES = 10;
+const SETTLE_MS = 500;
 
 interface Stored {
   record: JobRecord;
@@ -153,6 +159,27 @@ export async function changeJob(
   }
 }
 
+/**
+ * Changes a job whatever others do to it meanwhile, over a link that comes and goes.
+ *
+ * @throws when the server takes nothing for a while
+ */
+export async function settleJob(
+  fleet: Fleet,
+  sessionId: string,
+  changes: Partial<JobRecord>,
+): Promise<void> {
+  for (let tries = 1;; tries++) {
+    try {
+      if (await changeJob(fleet, sessionId, () => changes)) return;
+      if (await readJob(fleet, sessionId) === undefined) return;
+    } catch (error) {
+      if (tries >= SETTLE_TRIES || fleet.nc.isClosed()) throw error;
+      await pause(tries * SETTLE_MS);
+    }
+  }
+}
+
 async function stored(
   fleet: Fleet,
   sessionId: string,
@@ -192,9 +219,9 @@ const STATES: readonly JobState[] = [
 ];
 
 function decode(text: string): JobRecord | undefined {
-  let f: Record<string, unknown>;
+  let f: JsonObject;
   try {
-    f = JSON.parse(text);
+    f = objectOf(JSON.parse(text), "job");
   } catch {
     return undefined;
   }
@@ -224,11 +251,11 @@ function decode(text: string): JobRecord | undefined {
 }
 
 function workspaceOf(value: unknown): FleetWorkspace | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
-  if ("path" in value && typeof value.path === "string") {
+  if (!isJsonObject(value)) return undefined;
+  if (typeof value.path === "string") {
     return { path: value.path };
   }
-  if ("git" in value && typeof value.git === "string") {
+  if (typeof value.git === "string") {
     return { git: value.git };
   }
   return undefined;

@@ -10,6 +10,8 @@
  *
  * @module
  */
+import { isJsonObject } from "../frame.ts";
+import { pause } from "./pause.ts";
 
 /** Where leases are kept: a store with revisions. */
 export interface LeaseStore {
@@ -295,22 +297,6 @@ async function silentFor(
   }
 }
 
-async function pause(
-  ms: number,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  if (signal?.aborted) return;
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal?.addEventListener("abort", done);
-  });
-}
-
 function holderOf(value: string): string {
   return String(fieldOf(value, "holder") ?? "somebody");
 }
@@ -323,9 +309,7 @@ function leaseOf(value: string): number | undefined {
 function fieldOf(value: string, name: string): unknown {
   try {
     const parsed: unknown = JSON.parse(value);
-    return typeof parsed === "object" && parsed !== null
-      ? (parsed as Record<string, unknown>)[name]
-      : undefined;
+    return isJsonObject(parsed) ? parsed[name] : undefined;
   } catch {
     return undefined;
   }

@@ -5,14 +5,14 @@
  * @module
  */
 import type { Decider } from "../agents/driver.ts";
-import type { OpenAsk } from "../asks.ts";
-import { connect, type WatchEvent, type WorkerClient } from "../client.ts";
-import { RpcError } from "../rpc.ts";
+import { atMost } from "../agents/_within.ts";
+import { connect, type WorkerClient } from "../client.ts";
 import { processStart } from "../store/processes.ts";
 import type { Worker } from "../worker.ts";
+import { Broadcast } from "./broadcast.ts";
 import type { Fleet } from "./connection.ts";
+import { serveCalls } from "./control.ts";
 import { FleetError, reasonOf } from "./error.ts";
-import { FramePublisher } from "./frames.ts";
 import { HostBeat } from "./hosts.ts";
 import {
   acquireLease,
@@ -21,8 +21,7 @@ import {
   type LeaseOptions,
 } from "./lease.ts";
 import { fleetLeases } from "./lease_store.ts";
-import { controlSubject, FLEET_SCHEMA, keyOf, roleOf, token } from "./names.ts";
-import type { FleetSessionRecord } from "./records.ts";
+import { token } from "./names.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** Options of {@linkcode claimSession}. */
@@ -40,12 +39,6 @@ export interface SeatOptions extends Omit<LeaseOptions, "clock"> {
   /** Takes one line for the log. */
   log?(line: string): void;
 }
-
-const STATE_MS = 100;
-const DRAINED_MS = 250;
-const RETRY_MS = 500;
-const TELL_MS = 30_000;
-const FLUSH_MS = 2_000;
 
 /**
  * Claims a session over all hosts. Do it before the worker is started.
@@ -115,24 +108,15 @@ export class FleetSeat implements AsyncDisposable {
   readonly epoch: string = crypto.randomUUID();
   readonly #fleet: Fleet;
   readonly #options: SeatOptions;
-  readonly #publisher: FramePublisher;
-  readonly #asks = new Map<string, number>();
-  readonly #left = new AbortController();
+  readonly #broadcast: Broadcast;
   /** The lease of the agent's own id, for agents that name their sessions themselves. */
   #second: Lease | undefined;
   #wasLost = false;
   #worker: Worker | undefined;
   #client: WorkerClient | undefined;
   #watchdog: Watchdog | undefined;
-  #record: FleetSessionRecord;
-  #stateTimer: ReturnType<typeof setTimeout> | undefined;
-  #writing: Promise<void> = Promise.resolve();
-  #following: Promise<unknown> = Promise.resolve();
   #ending: Promise<void> | undefined;
   #unserve = () => {};
-  #unsynced: readonly OpenAsk[] | undefined;
-  #told: number | undefined;
-  #repairing = false;
 
   /**
    * Wraps a lease; use {@linkcode claimSession}.
@@ -156,38 +140,16 @@ export class FleetSeat implements AsyncDisposable {
           by: "fleet",
         },
     };
-    this.#publisher = new FramePublisher(
-      fleet,
-      this.id,
-      this.epoch,
-      (error) => this.#trouble(error),
-      // The record says how many frames the server has; not at each of them.
-      () => this.#soon(DRAINED_MS),
-    );
-    this.#record = {
-      schema: FLEET_SCHEMA,
+    this.#broadcast = new Broadcast(fleet, {
       id: this.id,
-      host: fleet.host,
-      instance: fleet.instance,
       short_id: options.shortId,
       epoch: this.epoch,
       fence: lease.fence,
       session_id: options.sessionId,
-      state: "starting",
-      agent: null,
       cwd: options.cwd ?? null,
       workspace: options.workspace ?? null,
-      cost_usd: 0,
-      open_asks: 0,
-      pending_turns: 0,
-      stalled: false,
-      next: 0,
-      started_at: Date.now(),
-      updated_at: Date.now(),
-    };
-    lease.stopping.then((end) => {
-      if (end !== "released") this.#lost(end);
-    });
+    }, (line) => this.#log(line));
+    this.#loseWith(lease);
   }
 
   /**
@@ -209,20 +171,14 @@ export class FleetSeat implements AsyncDisposable {
     await this.#guard(worker);
     const client = await connect(worker.socketPath);
     this.#client = client;
-    this.#record = {
-      ...this.#record,
-      state: worker.state,
-      agent: worker.session.driver.name,
-      session_id: worker.sessionId ?? this.#record.session_id,
-    };
     HostBeat.of(this.#fleet).add(this.id);
-    this.#serve(client);
-    await this.#writeState();
-    this.#following = Promise.all([
-      this.#follow(client),
-      this.#publish(worker),
-    ]);
-    worker.ended.finally(() => this.end()).catch(() => {});
+    this.#unserve = serveCalls(this.#fleet, {
+      id: this.id,
+      client,
+      valid: () => this.valid,
+    });
+    await this.#broadcast.open(worker, client);
+    this.#inBackground(worker.ended.finally(() => this.end()));
   }
 
   /** Whether the lease was lost, so that the session is somebody else's now. */
@@ -246,9 +202,22 @@ export class FleetSeat implements AsyncDisposable {
   /** @ignore */
   alsoHold(lease: Lease): void {
     this.#second = lease;
-    lease.stopping.then((end) => {
-      if (end !== "released") this.#lost(end);
-    });
+    this.#loseWith(lease);
+  }
+
+  #loseWith(lease: Lease): void {
+    this.#inBackground(lease.stopping.then(async (end) => {
+      if (end !== "released") await this.#lost(end);
+    }));
+  }
+
+  /** Nobody waits for it: what fails is a line in the log, and never ends the program. */
+  #inBackground(work: Promise<unknown>): void {
+    work.catch((error) => this.#log(`fleet: ${reasonOf(error)}`));
+  }
+
+  #log(line: string): void {
+    this.#options.log?.(line);
   }
 
   /** An agent may name its session itself: whoever resumes it by that name must find it taken. */
@@ -280,7 +249,7 @@ export class FleetSeat implements AsyncDisposable {
       // One that is killed leaves nobody to look after us: another takes its place.
       watchdog.onLost(() => {
         if (this.#ending === undefined && !this.#wasLost) {
-          watch().catch(() => void worker.end());
+          this.#inBackground(watch().catch(() => worker.end()));
         }
       });
     };
@@ -302,31 +271,29 @@ export class FleetSeat implements AsyncDisposable {
   }
 
   async #end(): Promise<void> {
-    await this.#worker?.end().catch(() => {});
-    await this.#watchdog?.done();
-    // A server that takes nothing must not keep the session from ending.
-    await Promise.race([this.#following, pause(FLUSH_MS)]);
-    const flushed = await this.#publisher.flush(FLUSH_MS);
-    this.#publisher.stop();
+    const gone = await this.#endWorker();
+    await this.#broadcast.close();
     this.#unserve();
-    this.#left.abort();
-    clearTimeout(this.#stateTimer);
-    if (!flushed) {
-      this.#options.log?.("fleet: the last frames did not reach the server");
-    }
-    this.#record = {
-      ...this.#record,
-      state: "ended",
-      next: this.#publisher.confirmed,
-    };
-    await this.#writeState().catch(() => {});
-    await this.#dropAsks().catch(() => {});
     // After its record says that it is over: before, a host that is gone would make it a lost one.
     await HostBeat.of(this.#fleet).remove(this.id);
     this.#client?.close();
     // Last: whoever is next may begin now.
-    await this.#second?.release();
-    await this.lease.release();
+    for (const lease of [this.#second, this.lease]) {
+      if (gone) await lease?.release();
+      else lease?.abandon();
+    }
+  }
+
+  /** Whether the agent is gone for sure; if not, its watchdog ends it when the lease runs out. */
+  async #endWorker(): Promise<boolean> {
+    try {
+      await this.#worker?.end();
+    } catch (error) {
+      this.#log(`fleet: the agent may not have ended: ${reasonOf(error)}`);
+      return false;
+    }
+    await this.#watchdog?.done().catch(() => {});
+    return true;
   }
 
   /** The lease cannot be renewed or was taken: no turn, no call, and the agent ends within what is left. */
@@ -334,7 +301,7 @@ export class FleetSeat implements AsyncDisposable {
     if (this.#wasLost) return;
     const left = this.#remainingMs;
     this.#wasLost = true;
-    this.#options.log?.(
+    this.#log(
       `fleet: the lease of "${this.id}" was lost (${why}); the session ends here`,
     );
     const driver = this.#worker?.session.driver;
@@ -343,216 +310,9 @@ export class FleetSeat implements AsyncDisposable {
       eofMs: Math.min(500, left / 4),
       termMs: Math.min(1_000, left / 4),
     });
-    await Promise.race([
-      closing?.catch(() => {}),
-      pause(this.#remainingMs),
-    ]);
+    await atMost(Promise.resolve(closing), left);
     this.lease.abandon();
     this.#second?.abandon();
     await this.end();
   }
-
-  async #follow(client: WorkerClient): Promise<void> {
-    try {
-      for await (
-        const event of client.watch({
-          cursor: Number.MAX_SAFE_INTEGER,
-          signal: this.#left.signal,
-          answers: true,
-        })
-      ) {
-        this.#take(event);
-      }
-    } catch (error) {
-      this.#options.log?.(`fleet: ${reasonOf(error)}`);
-    }
-  }
-
-  /** Frames go from the session's own log to the server, without the way over the socket. */
-  async #publish(worker: Worker): Promise<void> {
-    const { session } = worker;
-    let cursor = 0;
-    let wake = Promise.withResolvers<void>();
-    const unwatch = session.watch(() => wake.resolve());
-    try {
-      for (;;) {
-        const slice = session.log.since(cursor, { maxFrames: 256 });
-        if (slice.entries.length > 0) {
-          cursor = slice.next;
-          const frames = slice.entries.map((entry) => entry.frame);
-          await this.#publisher.add({
-            from: slice.from,
-            frames,
-            next: slice.next,
-            gap: slice.gap,
-          });
-          continue;
-        }
-        if (session.state === "dead" || this.#left.signal.aborted) return;
-        await wake.promise;
-        wake = Promise.withResolvers();
-      }
-    } finally {
-      unwatch();
-    }
-  }
-
-  #take(event: WatchEvent): void {
-    switch (event.type) {
-      case "frames":
-        return;
-      case "state":
-        this.#record = {
-          ...this.#record,
-          state: event.state,
-          cost_usd: event.costUsd,
-          open_asks: event.openAsks,
-          pending_turns: event.pendingTurns,
-          stalled: event.stalled,
-          session_id: this.#worker?.sessionId ?? this.#record.session_id,
-        };
-        return this.#soon();
-      case "asks":
-        // The state first: a question that is listed belongs to a session that waits.
-        this.#record = { ...this.#record, open_asks: event.asks.length };
-        this.#writing = this.#writing.then(() => this.#writeState()).then(() =>
-          this.#syncAsks(event.asks)
-        ).catch((error) => {
-          this.#trouble(error);
-          this.#unsynced = event.asks;
-          this.#soon(RETRY_MS);
-        });
-        return;
-      case "end":
-        return;
-    }
-  }
-
-  /** Several changes within a moment are one write; one that fails is made again. */
-  #soon(ms = STATE_MS): void {
-    if (this.#ending !== undefined) return;
-    this.#stateTimer ??= setTimeout(() => {
-      this.#stateTimer = undefined;
-      this.#writing = this.#writing.then(() => this.#writeState()).catch(
-        (error) => {
-          this.#trouble(error);
-          this.#soon(RETRY_MS);
-        },
-      );
-    }, ms);
-  }
-
-  async #writeState(): Promise<void> {
-    const bucket = await this.#fleet.bucket(this.#fleet.names.sessions);
-    const over = this.#record.state === "ended";
-    this.#record = {
-      ...this.#record,
-      state: over ? "ended" : this.#worker?.state ?? this.#record.state,
-      next: this.#publisher.confirmed,
-      updated_at: Date.now(),
-    };
-    await bucket.put(this.id, JSON.stringify(this.#record));
-    const asks = this.#unsynced;
-    this.#unsynced = undefined;
-    if (asks !== undefined) await this.#syncAsks(asks);
-  }
-
-  async #syncAsks(asks: readonly OpenAsk[]): Promise<void> {
-    const bucket = await this.#fleet.bucket(this.#fleet.names.asks);
-    const open = new Set(asks.map((ask) => ask.id));
-    for (const ask of asks) {
-      if (this.#asks.has(ask.id)) continue;
-      const value = JSON.stringify({
-        schema: FLEET_SCHEMA,
-        session: this.id,
-        ask,
-      });
-      this.#asks.set(
-        ask.id,
-        await bucket.put(`${this.id}.${keyOf(ask.id)}`, value),
-      );
-    }
-    for (const id of this.#asks.keys()) {
-      if (open.has(id)) continue;
-      await bucket.delete(`${this.id}.${keyOf(id)}`);
-      this.#asks.delete(id);
-    }
-  }
-
-  async #dropAsks(): Promise<void> {
-    await this.#writing;
-    await this.#syncAsks([]);
-  }
-
-  /** The socket's calls as request and reply; the subject says which role the caller has. */
-  #serve(client: WorkerClient): void {
-    const subject = controlSubject(this.#fleet.names.prefix, this.id, "*");
-    const subscription = this.#fleet.nc.subscribe(subject, {
-      callback: (error, message) => {
-        if (error !== null || message.reply === undefined) return;
-        const role = message.subject.slice(
-          message.subject.lastIndexOf(".") + 1,
-        );
-        this.#answer(client, role, message.data)
-          .then((body) => void message.respond(body))
-          .catch(() => {});
-      },
-    });
-    this.#unserve = () => subscription.unsubscribe();
-  }
-
-  async #answer(
-    client: WorkerClient,
-    role: string,
-    data: Uint8Array,
-  ): Promise<string> {
-    let id: unknown = null;
-    const fail = (code: string, message: string) =>
-      JSON.stringify({ id, error: { code, message } });
-    try {
-      const request: unknown = JSON.parse(new TextDecoder().decode(data));
-      if (typeof request !== "object" || request === null) {
-        return fail("malformed_frame", "no object");
-      }
-      const { method, params } = request as {
-        method?: unknown;
-        params?: unknown;
-      };
-      id = (request as { id?: unknown }).id ?? null;
-      if (typeof method !== "string" || roleOf(method) !== role) {
-        return fail("unknown_method", `unknown stream method: ${method}`);
-      }
-      if (role === "drive" && !this.valid) {
-        return fail("shutting_down", "this host is losing the session");
-      }
-      const given = typeof params === "object" && params !== null
-        ? { ...params }
-        : {};
-      return JSON.stringify({ id, result: await client.call(method, given) });
-    } catch (error) {
-      return fail(
-        error instanceof RpcError ? error.code : "internal",
-        reasonOf(error),
-      );
-    }
-  }
-
-  /**
-   * A server that takes nothing is told of, at most every half minute; local work goes on while the
-   * lease holds. It may have lost its streams: they are made again.
-   */
-  #trouble(error: unknown): void {
-    const now = performance.now();
-    if (this.#told === undefined || now - this.#told > TELL_MS) {
-      this.#told = now;
-      this.#options.log?.(`fleet: ${reasonOf(error)}; trying again`);
-    }
-    if (this.#repairing || this.#fleet.nc.isClosed()) return;
-    this.#repairing = true;
-    this.#fleet.repair().catch(() => {}).finally(() => this.#repairing = false);
-  }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -57,6 +57,6 @@ export {
   type HostOptions,
   offerHost,
   type PlacedSession,
-  sweepFleet,
 } from "./placement.ts";
+export { sweepFleet } from "./sweep.ts";
 export { fleetPageSource } from "./page.ts";

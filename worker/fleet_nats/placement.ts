@@ -8,23 +8,19 @@
  * @module
  */
 import { AckPolicy, type Consumer, type JsMsg } from "@nats-io/jetstream";
-import { run } from "@bulkhead/sandbox";
 import type { Worker } from "../worker.ts";
+import type { EndReason } from "../worker_options.ts";
 import { type Fleet, HOST_TTL_MS } from "./connection.ts";
 import { FleetError, reasonOf } from "./error.ts";
 import { HostBeat } from "./hosts.ts";
-import {
-  changeJob,
-  GIT_SOURCE,
-  type JobRecord,
-  listJobs,
-  putInQueue,
-  readJob,
-} from "./jobs.ts";
+import { changeJob, type JobRecord, readJob, settleJob } from "./jobs.ts";
+import { pause } from "./pause.ts";
 import { claimSession, type FleetSeat, type SeatOptions } from "./member.ts";
 import { placedShortId } from "./queue.ts";
 import { hostRecord } from "./records.ts";
-import { valuesOf, viewFleet } from "./remote.ts";
+import { valuesOf } from "./remote.ts";
+import { sweepFleet } from "./sweep.ts";
+import { prepareWorkspace } from "./workspace.ts";
 
 /** What a host starts. */
 export interface PlacedSession {
@@ -63,6 +59,13 @@ export interface HostOptions
   log?(line: string): void;
 }
 
+interface Running {
+  readonly worker: Worker;
+  readonly memoryBytes: number;
+  /** Resolves when it is over and its job says so. */
+  readonly settled: Promise<void>;
+}
+
 const FETCH_MS = 2_000;
 const CONSUMER = "placement";
 const SWEEP_ROUNDS = 12;
@@ -71,10 +74,7 @@ const SWEEP_ROUNDS = 12;
 export class FleetHost implements AsyncDisposable {
   readonly #fleet: Fleet;
   readonly #options: HostOptions;
-  readonly #running = new Map<
-    string,
-    { worker: Worker; seat: FleetSeat; memoryBytes: number }
-  >();
+  readonly #running = new Map<string, Running>();
   readonly #starting = new Set<Promise<void>>();
   #consumer: Consumer;
   #stopped = false;
@@ -118,9 +118,11 @@ export class FleetHost implements AsyncDisposable {
     await Promise.all(this.#starting);
     if (options.end !== false) {
       await Promise.all(
-        [...this.#running.values()].map(async ({ worker, seat }) => {
-          await worker.end();
-          await seat.end();
+        [...this.#running.values()].map(async ({ worker, settled }) => {
+          await worker.end().catch((error) =>
+            this.#log(`fleet: ${reasonOf(error)}`)
+          );
+          await settled;
         }),
       );
     }
@@ -145,19 +147,15 @@ export class FleetHost implements AsyncDisposable {
           message.nak();
           return;
         }
-        const work = this.#place(message).catch((error) => {
-          this.#options.log?.(`fleet: ${reasonOf(error)}`);
-          message.nak(this.#options.againMs ?? 2_000);
-        });
-        const tracked = work.finally(() => {
-          this.#starting.delete(tracked);
+        const work: Promise<void> = this.#place(message).finally(() => {
+          this.#starting.delete(work);
           this.#freed();
         });
-        this.#starting.add(tracked);
+        this.#starting.add(work);
       } catch (error) {
         if (this.#fleet.nc.isClosed()) return;
-        this.#options.log?.(`fleet: ${reasonOf(error)}; trying again`);
-        await new Promise((resolve) => setTimeout(resolve, 500));
+        this.#log(`fleet: ${reasonOf(error)}; trying again`);
+        await pause(500);
         this.#consumer = await queueConsumer(this.#fleet, this.#options).catch(
           () => this.#consumer,
         );
@@ -170,16 +168,39 @@ export class FleetHost implements AsyncDisposable {
     this.#free = Promise.withResolvers();
   }
 
+  /** Never rejects: what fails is offered again. */
   async #place(message: JsMsg): Promise<void> {
-    const sessionId = message.string();
-    const job = await readJob(this.#fleet, sessionId);
-    if (job === undefined || ["ended", "unplaceable"].includes(job.state)) {
-      return void message.term();
-    }
+    // The link may be gone by the time there is something to say: then the server offers it again by itself.
+    const say = (word: () => void) => {
+      try {
+        word();
+      } catch (error) {
+        this.#log(`fleet: ${reasonOf(error)}`);
+      }
+    };
     const beat = setInterval(
-      () => message.working(),
+      () => say(() => message.working()),
       (this.#options.ackMs ?? 60_000) / 3,
     );
+    try {
+      const fate = await this.#fateOf(message);
+      if (fate === "done") await message.ackAck();
+      else if (fate === "over") say(() => message.term());
+      else say(() => message.nak(this.#options.againMs ?? 2_000));
+    } catch (error) {
+      this.#log(`fleet: ${reasonOf(error)}`);
+      say(() => message.nak(this.#options.againMs ?? 2_000));
+    } finally {
+      clearInterval(beat);
+    }
+  }
+
+  /** Runs it, if it can: `done`; `over` for what nobody has to run any more; `again` for others to try. */
+  async #fateOf(message: JsMsg): Promise<"done" | "over" | "again"> {
+    const job = await readJob(this.#fleet, message.string());
+    if (job === undefined || ["ended", "unplaceable"].includes(job.state)) {
+      return "over";
+    }
     try {
       const cwd = await this.#roomFor(job);
       if (cwd === undefined) {
@@ -190,31 +211,29 @@ export class FleetHost implements AsyncDisposable {
         );
       }
       await this.#run(job, cwd);
-      await message.ackAck();
+      return "done";
     } catch (error) {
-      if (error instanceof FleetError && error.code === "held") {
-        // It runs: this message is the second one of a session that was placed.
-        await message.ackAck();
-        return;
-      }
-      await this.#pass(message, job, reasonOf(error));
-    } finally {
-      clearInterval(beat);
+      // It runs: this message is the second one of a session that was placed.
+      if (error instanceof FleetError && error.code === "held") return "done";
+      return await this.#pass(message, job, reasonOf(error));
     }
   }
 
   /** Offers it to others, until that has been done too often. */
-  async #pass(message: JsMsg, job: JobRecord, reason: string): Promise<void> {
-    this.#options.log?.(`fleet: cannot run "${job.sessionId}" here: ${reason}`);
+  async #pass(
+    message: JsMsg,
+    job: JobRecord,
+    reason: string,
+  ): Promise<"over" | "again"> {
+    this.#log(`fleet: cannot run "${job.sessionId}" here: ${reason}`);
     if (message.info.deliveryCount < (this.#options.maxOffers ?? 20)) {
-      message.nak(this.#options.againMs ?? 2_000);
-      return;
+      return "again";
     }
     const state = job.moves > 0 || job.state === "delivered"
       ? "orphaned"
       : "unplaceable";
-    await changeJob(this.#fleet, job.sessionId, () => ({ state, reason }));
-    message.term(reason);
+    await settleJob(this.#fleet, job.sessionId, { state, reason });
+    return "over";
   }
 
   /** The directory to work in, when this machine has it and room for the session. */
@@ -262,7 +281,10 @@ export class FleetHost implements AsyncDisposable {
       this.#keep(job, worker, seat);
       const { sessionId } = worker;
       if (sessionId !== undefined && sessionId !== job.sessionId) {
-        await this.#rememberOwnId(job, sessionId);
+        // Without it nobody could resume the session elsewhere: it is written before the first turn.
+        await settleJob(this.#fleet, job.sessionId, {
+          agentSession: sessionId,
+        });
       }
       if (now.prompt !== undefined && resume === undefined) {
         await this.#give(now, worker);
@@ -274,42 +296,40 @@ export class FleetHost implements AsyncDisposable {
     }
   }
 
-  /** Without it nobody could resume the session elsewhere: it is written before the first turn. */
-  async #rememberOwnId(job: JobRecord, agentSession: string): Promise<void> {
-    for (let tries = 0; tries < 5; tries++) {
-      const changed = await changeJob(
-        this.#fleet,
-        job.sessionId,
-        (now) =>
-          now.agentSession === agentSession ? undefined : { agentSession },
-      );
-      if (changed !== undefined) return;
-      const now = await readJob(this.#fleet, job.sessionId);
-      if (now?.agentSession === agentSession) return;
-    }
-    throw new Error(`cannot note the agent's own id of "${job.sessionId}"`);
-  }
-
   #keep(job: JobRecord, worker: Worker, seat: FleetSeat): void {
     const { sessionId } = job;
-    this.#running.set(sessionId, {
-      worker,
-      seat,
-      memoryBytes: job.memoryBytes ?? 0,
+    const settled = worker.ended
+      .then(({ reason }) => this.#settle(sessionId, seat, reason))
+      .catch((error) => this.#log(`fleet: ${reasonOf(error)}`))
+      .finally(() => {
+        this.#running.delete(sessionId);
+        this.#freed();
+      });
+    const { memoryBytes = 0 } = job;
+    this.#running.set(sessionId, { worker, memoryBytes, settled });
+  }
+
+  /** Ended by itself or by a person: it is over. With its lease lost it is somebody else's. */
+  async #settle(
+    sessionId: string,
+    seat: FleetSeat,
+    why: EndReason,
+  ): Promise<void> {
+    await seat.end();
+    if (seat.lost) return;
+    const reason = why === "child_exited"
+      ? "its agent ended by itself"
+      : why === "session-held"
+      ? "its agent went on with a session that somebody else writes"
+      : null;
+    await settleJob(this.#fleet, sessionId, {
+      state: reason === null ? "ended" : "orphaned",
+      reason,
     });
-    worker.ended.then(async ({ reason }) => {
-      await seat.end();
-      // Ended by itself or by a person: it is over. Otherwise it is somebody else's.
-      if (seat.lost) return;
-      const state = reason === "child_exited" ? "orphaned" : "ended";
-      await changeJob(this.#fleet, sessionId, () => ({
-        state,
-        reason: reason === "child_exited" ? "its agent ended by itself" : null,
-      }));
-    }).catch(() => {}).finally(() => {
-      this.#running.delete(sessionId);
-      this.#freed();
-    });
+  }
+
+  #log(line: string): void {
+    this.#options.log?.(line);
   }
 
   /** Marks the first turn as given, then gives it. */
@@ -330,7 +350,7 @@ export class FleetHost implements AsyncDisposable {
     const every = this.#options.sweepMs ?? HOST_TTL_MS / 2;
     this.#sweep = setTimeout(async () => {
       await this.#sweepIfNeeded().catch((error) =>
-        this.#options.log?.(`fleet: ${reasonOf(error)}`)
+        this.#log(`fleet: ${reasonOf(error)}`)
       );
       this.#armSweep();
     }, every * (0.75 + Math.random() / 2));
@@ -382,93 +402,4 @@ async function queueConsumer(
     });
   }
   return await fleet.js.consumers.get(queue, CONSUMER);
-}
-
-/**
- * Puts back into the queue what dead hosts have left, and tells of what nobody can take over: a
- * session that was not queued, and whose machine is gone, is orphaned.
- *
- * @param fleet The connection
- * @returns The sessions that were queued again and those that were found orphaned
- */
-export async function sweepFleet(
-  fleet: Fleet,
-): Promise<{ requeued: string[]; orphaned: string[] }> {
-  const [view, jobs] = await Promise.all([viewFleet(fleet), listJobs(fleet)]);
-  // A program that was started again is another one: what it ran before is lost all the same.
-  const there = new Set(view.hosts.map((h) => `${h.host}/${h.instance}`));
-  const requeued: string[] = [], orphaned: string[] = [];
-  for (const job of jobs) {
-    if (job.host === null || there.has(job.host)) continue;
-    if (job.state !== "placed" && job.state !== "delivered") continue;
-    const moved = await changeJob(
-      fleet,
-      job.sessionId,
-      (now) =>
-        now.host === job.host && now.moves === job.moves &&
-          now.state === job.state
-          ? { host: null, moves: now.moves + 1 }
-          : undefined,
-    );
-    if (moved === undefined) continue;
-    await putInQueue(fleet, moved);
-    requeued.push(job.sessionId);
-  }
-  const bucket = await fleet.bucket(fleet.names.sessions);
-  for (const session of view.sessions) {
-    if (!session.lost || session.state === "orphaned") continue;
-    if (jobs.some((job) => job.sessionId === session.session_id)) continue;
-    const { lost: _, ...record } = session;
-    await bucket.put(
-      session.id,
-      JSON.stringify({ ...record, state: "orphaned" }),
-    );
-    orphaned.push(session.id);
-  }
-  return { requeued, orphaned };
-}
-
-/** The directory of a job on this machine; `undefined` when it cannot be had. */
-export async function prepareWorkspace(
-  job: Pick<JobRecord, "workspace" | "sessionId">,
-  root: string,
-): Promise<string | undefined> {
-  if ("path" in job.workspace) {
-    const info = await Deno.stat(job.workspace.path).catch(() => undefined);
-    return info?.isDirectory
-      ? await Deno.realPath(job.workspace.path)
-      : undefined;
-  }
-  const [, url, commit] = GIT_SOURCE.exec(job.workspace.git) ?? [];
-  if (url === undefined || commit === undefined) return undefined;
-  const dir = `${root}/${job.sessionId}`;
-  if ((await Deno.stat(`${dir}/.git`).catch(() => undefined))?.isDirectory) {
-    return dir;
-  }
-  await Deno.mkdir(dir, { recursive: true, mode: 0o700 });
-  // Exactly that commit, no prompt, no helper that the url could name.
-  const steps = [
-    ["init", "--quiet"],
-    ["fetch", "--quiet", "--depth", "1", "--", url, commit],
-    ["checkout", "--quiet", "--detach", commit],
-  ];
-  for (const step of steps) {
-    const result = await run(
-      ["git", "-c", "protocol.ext.allow=never", ...step],
-      {
-        cwd: dir,
-        env: {
-          PATH: Deno.env.get("PATH") ?? "/usr/bin:/bin",
-          HOME: Deno.env.get("HOME") ?? "/",
-          GIT_TERMINAL_PROMPT: "0",
-        },
-        timeoutMs: 120_000,
-      },
-    ).catch(() => undefined);
-    if (result?.success !== true) {
-      await Deno.remove(dir, { recursive: true }).catch(() => {});
-      return undefined;
-    }
-  }
-  return dir;
 }

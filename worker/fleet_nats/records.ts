@@ -5,6 +5,8 @@
  * @module
  */
 import type { OpenAsk } from "../asks.ts";
+import { asksOf } from "../client_answers.ts";
+import { isJsonObject, type JsonObject } from "../frame.ts";
 import { FLEET_SCHEMA } from "./names.ts";
 
 /** A session as it stands in the fleet. */
@@ -77,16 +79,14 @@ export interface FleetHostRecord {
   clock: number;
 }
 
-type Fields = Record<string, unknown>;
-
-function fieldsOf(text: string): Fields | undefined {
+/** The fields of a record that we know the format of. */
+function fieldsOf(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null) return undefined;
-    const fields = value as Fields;
     // A newer writer's record is not guessed at.
-    return typeof fields.schema === "number" && fields.schema <= FLEET_SCHEMA
-      ? fields
+    return isJsonObject(value) && typeof value.schema === "number" &&
+        value.schema <= FLEET_SCHEMA
+      ? value
       : undefined;
   } catch {
     return undefined;
@@ -149,12 +149,6 @@ export function hostRecord(text: string): FleetHostRecord | undefined {
 export function askRecord(text: string): FleetAsk | undefined {
   const f = fieldsOf(text);
   if (f === undefined || typeof f.session !== "string") return undefined;
-  const ask = f.ask;
-  if (
-    typeof ask !== "object" || ask === null || !("id" in ask) ||
-    !("tool_name" in ask)
-  ) {
-    return undefined;
-  }
-  return { session: f.session, ask: ask as OpenAsk };
+  const [ask] = asksOf([f.ask]);
+  return ask === undefined ? undefined : { session: f.session, ask };
 }

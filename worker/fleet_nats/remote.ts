@@ -7,7 +7,9 @@
 import type { KV } from "@nats-io/kv";
 import type { AskAnswer } from "../agents/driver.ts";
 import { type TurnStatus, turnStatusOf } from "../client.ts";
-import { RpcError, type RpcErrorCode } from "../rpc.ts";
+import { codeOf, objectOf, textOf } from "../client_answers.ts";
+import { isJsonObject } from "../frame.ts";
+import { RpcError } from "../rpc.ts";
 import type { Fleet } from "./connection.ts";
 import { FleetError } from "./error.ts";
 import {
@@ -77,18 +79,29 @@ export async function valuesOf<T>(
   const status = await bucket.status();
   if (status.values === 0) return [];
   const found: T[] = [];
+  let seen = 0, over = false;
   const entries = await bucket.history();
-  // A value that expires while it is counted is waited for: what comes no more ends it.
-  const stop = () => entries.stop();
-  let timer = setTimeout(stop, STALE_MS);
-  for await (const entry of entries) {
+  // A value that expires while it is counted is waited for: when nothing comes, the server is asked how many there are.
+  const look = async () => {
+    const now = await bucket.status();
+    if (seen >= now.values) entries.stop();
+    else if (!over) timer = setTimeout(onQuiet, STALE_MS);
+  };
+  const onQuiet = () => void look().catch(() => entries.stop());
+  let timer = setTimeout(onQuiet, STALE_MS);
+  try {
+    for await (const entry of entries) {
+      clearTimeout(timer);
+      timer = setTimeout(onQuiet, STALE_MS);
+      seen++;
+      if (entry.operation !== "PUT") continue;
+      const value = read(entry.string());
+      if (value !== undefined) found.push(value);
+    }
+  } finally {
+    over = true;
     clearTimeout(timer);
-    timer = setTimeout(stop, STALE_MS);
-    if (entry.operation !== "PUT") continue;
-    const value = read(entry.string());
-    if (value !== undefined) found.push(value);
   }
-  clearTimeout(timer);
   return found;
 }
 
@@ -136,16 +149,10 @@ export class RemoteWorker {
     } catch (error) {
       throw this.#failure(method, error);
     }
-    const answer: unknown = JSON.parse(text);
-    if (typeof answer !== "object" || answer === null) {
-      throw new TypeError("no object came back");
-    }
-    const { result, error } = answer as {
-      result?: unknown;
-      error?: { code?: RpcErrorCode; message?: string };
-    };
+    const { result, error } = objectOf(JSON.parse(text), method);
     if (error !== undefined) {
-      throw new RpcError(error.code ?? "internal", error.message ?? "");
+      const { code, message } = objectOf(error, method);
+      throw new RpcError(codeOf(code), textOf(message));
     }
     return result;
   }
@@ -202,9 +209,7 @@ export class RemoteWorker {
         : { updated_input: answer.updatedInput },
       ...answer.interrupt === true ? { interrupt: true } : {},
     });
-    return typeof result === "object" && result !== null &&
-      "answered" in result &&
-      result.answered === true;
+    return isJsonObject(result) && result.answered === true;
   }
 
   /** Stops the running turn. */

@@ -14,6 +14,7 @@ import {
   type ManagedProcess,
   startProcess,
 } from "@bulkhead/sandbox";
+import { isJsonObject } from "../frame.ts";
 import { endProcess, type ProcessMark } from "../store/processes.ts";
 
 /** The permissions of the watchdog. */
@@ -98,8 +99,11 @@ async function main(): Promise<void> {
   const end = async () => {
     if (over) return;
     over = true;
-    if (vouched !== undefined) await endProcess(vouched.agent, { termMs: 0 });
-    Deno.exit(0);
+    try {
+      if (vouched !== undefined) await endProcess(vouched.agent, { termMs: 0 });
+    } finally {
+      Deno.exit(0);
+    }
   };
   const look = () => {
     if (over) return;
@@ -133,20 +137,22 @@ function leftOf(vouched: Vouched): number {
   return vouched.holdMs - elapsed;
 }
 
+/** A line that cannot be read counts as none: then the lease runs out by itself. */
 function read(text: string): Vouched | "done" | undefined {
-  const value: unknown = JSON.parse(text);
-  if (typeof value !== "object" || value === null) return undefined;
-  if ("done" in value) return "done";
-  const { agent, holdMs } = value as {
-    agent?: Partial<ProcessMark>;
-    holdMs?: unknown;
-  };
-  if (typeof agent?.pid !== "number" || typeof agent.ticks !== "number") {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
     return undefined;
   }
-  if (typeof holdMs !== "number") return undefined;
+  if (!isJsonObject(value)) return undefined;
+  if ("done" in value) return "done";
+  const { agent, holdMs } = value;
+  if (!isJsonObject(agent) || typeof holdMs !== "number") return undefined;
+  const { pid, ticks } = agent;
+  if (typeof pid !== "number" || typeof ticks !== "number") return undefined;
   return {
-    agent: { pid: agent.pid, ticks: agent.ticks },
+    agent: { pid, ticks },
     holdMs,
     monotonic: performance.now(),
     wall: Date.now(),

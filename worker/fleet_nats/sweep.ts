@@ -1,0 +1,52 @@
+/**
+ * What dead machines have left behind.
+ *
+ * @module
+ */
+import type { Fleet } from "./connection.ts";
+import { changeJob, listJobs, putInQueue } from "./jobs.ts";
+import { viewFleet } from "./remote.ts";
+
+/**
+ * Puts back into the queue what dead hosts have left, and tells of what nobody can take over: a
+ * session that was not queued, and whose machine is gone, is orphaned.
+ *
+ * @param fleet The connection
+ * @returns The sessions that were queued again and those that were found orphaned
+ */
+export async function sweepFleet(
+  fleet: Fleet,
+): Promise<{ requeued: string[]; orphaned: string[] }> {
+  const [view, jobs] = await Promise.all([viewFleet(fleet), listJobs(fleet)]);
+  // A program that was started again is another one: what it ran before is lost all the same.
+  const there = new Set(view.hosts.map((h) => `${h.host}/${h.instance}`));
+  const requeued: string[] = [], orphaned: string[] = [];
+  for (const job of jobs) {
+    if (job.host === null || there.has(job.host)) continue;
+    if (job.state !== "placed" && job.state !== "delivered") continue;
+    const moved = await changeJob(
+      fleet,
+      job.sessionId,
+      (now) =>
+        now.host === job.host && now.moves === job.moves &&
+          now.state === job.state
+          ? { host: null, moves: now.moves + 1 }
+          : undefined,
+    );
+    if (moved === undefined) continue;
+    await putInQueue(fleet, moved);
+    requeued.push(job.sessionId);
+  }
+  const bucket = await fleet.bucket(fleet.names.sessions);
+  for (const session of view.sessions) {
+    if (!session.lost || session.state === "orphaned") continue;
+    if (jobs.some((job) => job.sessionId === session.session_id)) continue;
+    const { lost: _, ...record } = session;
+    await bucket.put(
+      session.id,
+      JSON.stringify({ ...record, state: "orphaned" }),
+    );
+    orphaned.push(session.id);
+  }
+  return { requeued, orphaned };
+}
