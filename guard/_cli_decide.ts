@@ -34,6 +34,7 @@ export const decide: Verb = {
     "Further fields of a line: home, env, hints, protected.",
     "--root DIR stands in for lines without roots.",
   ],
+  examples: ["bulkhead guard decide --jsonl < calls.jsonl"],
   flags: { boolean: ["jsonl"], collect: ["root"] },
   async run(flags, io) {
     if (flags.operands.length > 0) {
@@ -178,6 +179,10 @@ export const explain: Verb = {
     "--cwd DIR       where the command runs (the present directory)",
     "--root DIR      a root that may be written; may be given more than once (the cwd)",
     "--powershell    read the command as PowerShell",
+  ],
+  examples: [
+    "bulkhead guard explain 'cp a.txt /etc/'",
+    "bulkhead guard explain --root /work --cwd /work 'cd src && echo done > ../report.txt'",
   ],
   flags: { string: ["cwd"], collect: ["root"], boolean: ["powershell"] },
   run(flags, io) {

@@ -53,6 +53,10 @@ export const install: Verb = {
     "--no-self-check        do not run the staged command once",
     "--snapshot             take the snapshot that `guard scan` compares with",
   ],
+  examples: [
+    "bulkhead guard install --harness claude-code",
+    "bulkhead guard install --harness codex --harness opencode --ttl 2d --allow ../shared",
+  ],
   flags: {
     boolean: ["fail-closed", "hints", "compat", "self-check", "snapshot"],
     string: ["root", "ttl", "exe", "harness-version"],
@@ -191,6 +195,10 @@ function duration(text: string | undefined): number | undefined {
 export const teardown: Verb = {
   usage: "teardown [--root DIR] [--harness H]",
   summary: "remove the guard; the original bytes come back",
+  examples: [
+    "bulkhead guard teardown",
+    "bulkhead guard teardown --harness codex",
+  ],
   flags: { string: ["root", "harness"] },
   async run(flags, io) {
     const harness = flags.text("harness");
@@ -227,6 +235,7 @@ export const status: Verb = {
     "Exit code 1 when a guard is here that does not judge.",
     "--no-self-check    do not run the staged commands",
   ],
+  examples: ["bulkhead guard status"],
   flags: { string: ["root"], boolean: ["self-check"] },
   async run(flags, io) {
     const found = await guardStatus(rootFlag(flags), {

@@ -49,6 +49,10 @@ export const log: Verb = {
     "                  and print one warning for each task with a denial",
     "--number N        the iteration's number (the one at the end of DIR)",
   ],
+  examples: [
+    "bulkhead guard log",
+    "bulkhead guard log --rule redirect --json",
+  ],
   flags: { string: ["root", "file", "rule", "iteration", "number"] },
   async run(flags, io) {
     const iteration = flags.text("iteration");
@@ -148,6 +152,10 @@ export const scan: Verb = {
     "--allow DIR   a further directory that may be written",
     "--tree DIR    what to look at (the git work tree round the workspace, else its parent)",
     "Exit code 1 when there are stray writes.",
+  ],
+  examples: [
+    "bulkhead guard scan --before",
+    "bulkhead guard scan",
   ],
   flags: {
     boolean: ["before"],

@@ -19,6 +19,8 @@ export interface Verb {
   readonly summary: string;
   /** More help, line by line. */
   readonly help?: readonly string[];
+  /** Command lines as people type them. */
+  readonly examples: readonly string[];
   /** Its flags, besides the common ones. */
   readonly flags: FlagSpec;
   /** Runs it. */

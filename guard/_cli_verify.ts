@@ -20,6 +20,7 @@ export const verify: Verb = {
     "-- ARGS          further arguments for the program, to prove how you start it",
     "Exit code 1 when the guard does not hold.",
   ],
+  examples: ["bulkhead guard verify --harness claude-code"],
   flags: { string: ["harness", "program"], boolean: ["control"] },
   async run(flags, io) {
     const harness = flags.text("harness");

@@ -85,6 +85,7 @@ export async function guardCommand(
     if (flags.on("help")) {
       io.out(`bulkhead guard ${verb.usage}\n  ${verb.summary}\n`);
       for (const line of verb.help ?? []) io.out(`  ${line}\n`);
+      io.out(`\nExamples:\n  ${verb.examples.join("\n  ")}\n`);
       return 0;
     }
     return await verb.run(flags, io);
@@ -100,7 +101,13 @@ function overview(): string {
   );
   return `bulkhead guard: deny an agent's writes outside the allowed roots\n\n${
     lines.join("\n")
-  }\n\nEvery command takes --json and --help; --home DIR names another Bulkhead home.\n`;
+  }\n\nEvery command takes --json and --help; --home DIR names another Bulkhead home.
+
+Examples:
+  bulkhead guard explain 'cp a.txt /etc/'
+  bulkhead guard install --harness claude-code
+  bulkhead guard teardown
+`;
 }
 
 if (import.meta.main) Deno.exit(await guardCommand(Deno.args, processIo()));

@@ -555,3 +555,107 @@ Deno.test("decideLine() names the field that is wrong", () => {
     assertStringIncludes(message, `"${name}"`);
   }
 });
+
+/** Kinds of calls, each with commands that write outside and relatives that do not. */
+const KINDS: { name: string; deny: string[]; allow: string[] }[] = [
+  {
+    name: "interpreter code whose path is computed behind a literal directory",
+    deny: [
+      "python3 -c \"import sys; open('/srv/'+sys.argv[1],'w')\"",
+      "python3 -c \"open(f'/srv/{1+1}.txt', 'w')\"",
+      "python3 -c \"import os; open(os.path.join('/srv', os.environ['X']),'w')\"",
+      "python3 -c \"d='/srv/'+input(); open(d,'w')\"",
+      'python3 -c "import tempfile; tempfile.mkdtemp()"',
+      "node -e \"require('fs').writeFileSync('/srv/'+Date.now(), '')\"",
+      'node -e \'require("fs").writeFileSync(`/srv/${Date.now()}`, "")\'',
+      "node -e \"require('fs').writeFileSync(require('os').homedir()+'/x','')\"",
+      "node -e \"require('fs').writeFileSync(require('os').tmpdir()+'/x','')\"",
+      "perl -e 'open(F,\">/srv/$ARGV[0]\")' x",
+      'perl -e \'my $d="/srv"; open(my $f,">","$d/x")\'',
+      'ruby -e \'File.write("/srv/#{ARGV.first}","x")\' x',
+    ],
+    allow: [
+      "python3 -c \"import os; open(os.environ['OUT'],'w')\"",
+      "python3 -c \"import sys; open(sys.argv[2] + '.bak', 'w')\" a",
+      "python3 -c \"open('out/%s.json' % input(),'w')\"",
+      "python3 -c \"open(f'log-{1+1}.txt','w')\"",
+      "python3 -c \"open('/work/env/' + input(), 'w')\"",
+      "python3 -c \"open('/work/' + input(), 'w')\"",
+      "python3 -c \"print(open('/srv/' + input()).read())\"",
+      "python3 -c \"import tempfile; tempfile.mkdtemp(dir='.')\"",
+      "node -e \"require('fs').writeFileSync('out/'+Date.now(),'')\"",
+      "node -e \"require('fs').readFileSync('/srv/'+Date.now())\"",
+    ],
+  },
+  {
+    name: "variables whose value a program runs or writes to",
+    deny: [
+      "PS4='$(touch /srv/x)' bash -xc 'echo hi'",
+      "PS4='$(touch /srv/x)'; set -x; echo hi",
+      "echo 'touch /srv/x' > e.sh; BASH_ENV=e.sh bash -c 'echo hi'",
+      "echo 'touch /srv/x' > e.sh; ENV=./e.sh sh -c :",
+      "PROMPT_COMMAND='touch /srv/x' bash -i",
+      "LESSOPEN='|touch /srv/x; cat %s' less a.txt",
+      "MANPAGER='tee /srv/x' man ls",
+      "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.pager GIT_CONFIG_VALUE_0='tee /srv/x' git log",
+      "GIT_TRACE=/srv/x git status",
+      "mapfile -C 'touch /srv/x #' -c 1 a < in.txt",
+    ],
+    allow: [
+      "PS4='+ ${BASH_SOURCE}:' bash -xc 'echo hi'",
+      "PS4='$(touch /srv/x)' bash -c 'echo hi'",
+      "BASH_ENV=/srv/x.sh bash -c 'echo hi'",
+      "PROMPT_COMMAND='touch /srv/x'",
+      "LESSOPEN='|lesspipe %s' less a.txt",
+      "GIT_TRACE=1 git status",
+      "EDITOR=vim git commit",
+      "mapfile -t lines < in.txt",
+    ],
+  },
+  {
+    name: "editors by the file they have open",
+    deny: [
+      "printf 'e /srv/x\\n1d\\nw\\nq\\n' | ed -s",
+      "ed a.txt <<< $'!touch /srv/x\\nq'",
+      "vim -c 'redir > /srv/x' -c q",
+      'nvim --headless -c \'call writefile(["x"], "/srv/x")\' -c q',
+    ],
+    allow: [
+      "printf 'e a.txt\\n1d\\nw\\nq\\n' | ed -s",
+      "printf ',p\\nq\\n' | ed -s /srv/x",
+    ],
+  },
+  {
+    name: "a mount that is only read",
+    deny: [
+      "docker run -v /srv:/d alpine touch /d/x",
+      "docker run -v /srv:/d x",
+    ],
+    allow: ["docker run --rm -v /srv:/d alpine cat /d/x"],
+  },
+  {
+    name: "PowerShell's functions and computed paths",
+    deny: [
+      "pwsh -c 'function f { Set-Content /srv/x y }; f'",
+      "pwsh -c 'function f($p) { Set-Content $p y }; f /srv/x'",
+      "pwsh -c 'function f { param($a, $b) Set-Content $b y }; f 1 -b /srv/x'",
+      "pwsh -c 'Set-Content (Join-Path /srv x) y'",
+      "pwsh -c '$p = Join-Path $HOME x; Set-Content $p y'",
+      'pwsh -c \'"x" | Out-File ($env:HOME + "/x")\'',
+    ],
+    allow: [
+      "pwsh -c 'function f { Set-Content /srv/x y }'",
+      "pwsh -c 'function f($p) { Set-Content $p y }; f a.txt'",
+      "pwsh -c '$p = Join-Path src x; Set-Content $p y'",
+      "pwsh -c 'Set-Content (Join-Path $PWD x) y'",
+      'pwsh -c \'@("a","b") | ForEach-Object { Set-Content "out/$_" x }\'',
+    ],
+  },
+];
+
+for (const { name, deny, allow } of KINDS) {
+  Deno.test(`decide() reads ${name}`, () => {
+    for (const command of deny) assertEquals(bash(command), "deny", command);
+    for (const command of allow) assertEquals(bash(command), "allow", command);
+  });
+}

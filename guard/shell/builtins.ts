@@ -5,7 +5,7 @@
  */
 import { ANY, isKnown, SEG } from "../holes.ts";
 import { type Call, type CallReader, refuses, writes } from "./call.ts";
-import { readOptions } from "./options.ts";
+import { optionValue, readOptions } from "./options.ts";
 import { joinDirectory } from "./places.ts";
 import {
   EMPTY_STREAM,
@@ -17,6 +17,7 @@ import {
   type Values,
 } from "./state.ts";
 import { readVariable } from "./parameters.ts";
+import { runTracePrompt } from "./variable_hooks.ts";
 
 function changeDirectory(state: State, target: string): void {
   const before = state.cwd;
@@ -182,9 +183,15 @@ const read: CallReader = (call) => {
 };
 
 const mapfile: CallReader = (call) => {
-  const { operands } = readOptions(call.args, {
-    takes: "-d -n -O -s -u -C -c",
-  });
+  const read = readOptions(call.args, { takes: "-d -n -O -s -u -C -c" });
+  const { operands } = read;
+  const callback = optionValue(read, "-C");
+  if (callback !== undefined) {
+    // It is given an index and a line to end with.
+    call.context.nested(() =>
+      call.context.run.text(`${callback} 0 ${SEG}`, call.state, EMPTY_STREAM)
+    );
+  }
   const lines = linesOf(call.stdin);
   call.state.set(
     operands[0] ?? "MAPFILE",
@@ -201,6 +208,9 @@ const set: CallReader = (call) => {
   const { args } = call;
   let i = 0;
   while (i < args.length && /^[-+][A-Za-z]/.test(args[i] ?? "")) {
+    const traces = /^-[A-Za-z]*x/.test(args[i] ?? "") ||
+      /^-[A-Za-z]*o$/.test(args[i] ?? "") && args[i + 1] === "xtrace";
+    if (traces) runTracePrompt(call);
     i += /^[-+][A-Za-z]*o$/.test(args[i] ?? "") ? 2 : 1;
   }
   const dashes = args[i] === "--" || args[i] === "-";

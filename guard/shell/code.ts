@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { joinPath } from "@bulkhead/sandbox/paths";
-import { isKnown } from "../holes.ts";
+import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
+import { ANY, isKnown, SEG } from "../holes.ts";
 import { type Call, writes } from "./call.ts";
 import { type Lexicon, type Token, tokenize } from "./tokens.ts";
 import type { EffectMode } from "../effect.ts";
@@ -23,6 +23,9 @@ const FIRST =
 /** Calls whose first argument is removed. */
 const REMOVES =
   /^(?:unlink|unlinkSync|rm|rmSync|rmdir|rmdirSync|remove|removeSync|removedirs|rmtree|rm_rf|rm_r|rm_f|remove_tree|emptyDir|emptyDirSync|del|deleteSync|rimraf|delete)$/;
+/** Calls that make a temporary file or directory, which the system's place is for. */
+const TEMPORARY =
+  /^(?:mkdtemp|mkstemp|NamedTemporaryFile|TemporaryDirectory|TemporaryFile|mktmpdir)$/;
 /** Calls whose second argument is written. */
 const SECOND =
   /^(?:copyFile|copyFileSync|copy|copy2|copyfile|copytree|cp|cpSync|cp_r|copySync|copy_file|copy_entry|symlink|symlinkSync|link|linkSync|ln_s|ln_sf|linkto|make_archive_to|extractall_to|urlretrieve|install|fcopy)$/;
@@ -112,7 +115,8 @@ class Scanner {
     if (!bracket && !bare && name !== "`") return;
     const start = bracket ? i + 2 : i + 1;
     if (!this.#trusted(i, name)) return;
-    const first = this.#values.value(start) ?? this.#named(start, "file");
+    const exact = this.#values.value(start) ?? this.#named(start, "file");
+    const first = exact ?? this.#values.partial(start);
     if (
       name === "open" || name === "fopen" || name === "openSync" ||
       name === "createFile" || name === "file"
@@ -120,23 +124,31 @@ class Scanner {
       return this.#open(i, name, start, first);
     }
     if (name === "chdir" || name === "setwd") {
-      if (first !== undefined) this.#cwd = first.text;
+      if (exact !== undefined) this.#cwd = exact.text;
       return;
     }
     if ((name === "exec" || name === "eval") && this.#runsCode(i)) {
-      if (first !== undefined && !this.#isMark(i - 1, ".")) {
+      if (exact !== undefined && !this.#isMark(i - 1, ".")) {
         this.#call.context.nested(() => {
-          scanCode(this.#call, first.text, this.#language);
+          scanCode(this.#call, exact.text, this.#language);
           return {};
         });
       }
       return;
     }
     if (name === "execute" && this.#follows(i, /^os$/)) {
-      return this.#inDirectory(start, () => this.#runs(start, first));
+      return this.#inDirectory(start, () => this.#runs(start, exact));
     }
     if (RUNS.test(name)) {
-      return this.#inDirectory(start, () => this.#runs(start, first));
+      return this.#inDirectory(start, () => this.#runs(start, exact));
+    }
+    if (
+      TEMPORARY.test(name) && this.#follows(i, /^(?:tempfile|Dir|Tempfile)$/) &&
+      this.#namedArgument(start, "dir") === undefined
+    ) {
+      const { state, context } = this.#call;
+      const place = readVariable("TMPDIR", state, context)?.[0] || "/tmp";
+      return this.#write(`${place}/tmp`, "content");
     }
     if (first === undefined) {
       if (SECOND.test(name) || MOVES.test(name)) {
@@ -209,17 +221,20 @@ class Scanner {
         if (
           token?.kind === "mark" && (token.value === ";" || token.value === ")")
         ) break;
-        if (token?.kind === "text") literals.push(token.value);
-        else if (token?.kind === "name" && this.#values.knows(token.value)) {
-          literals.push(this.#values.value(j)?.text ?? "");
+        const named = token?.kind === "name" && this.#values.knows(token.value);
+        if (token?.kind === "text" || named) {
+          literals.push(
+            (this.#values.value(j) ?? this.#values.partial(j))?.text ?? "",
+          );
         }
       }
       const [mode = "", path] = literals;
       const match = /^\s*(\+?[>]{1,2}|\+<|\|)\s*(.*)$/.exec(mode);
       if (match === null) return;
       const target = match[2] || path;
-      if (match[1] === "|" && target !== undefined) this.#shell(target);
-      else if (target !== undefined && !target.startsWith("&")) {
+      if (match[1] === "|" && target !== undefined) {
+        if (isKnown(target)) this.#shell(target);
+      } else if (target !== undefined && !target.startsWith("&")) {
         this.#write(target, "content");
       }
       return;
@@ -244,8 +259,9 @@ class Scanner {
       ) return;
     }
     if (mode !== undefined && !/[waxc+]/.test(mode)) return;
-    if (first.text.startsWith("|")) this.#shell(first.text.slice(1));
-    else this.#write(first.text, "content");
+    if (first.text.startsWith("|") && isKnown(first.text)) {
+      this.#shell(first.text.slice(1));
+    } else this.#write(first.text, "content");
   }
 
   /** Where a started program runs, when the call says so. */
@@ -325,9 +341,10 @@ class Scanner {
     return place;
   }
 
-  #write(path: string, mode: EffectMode): void {
+  #write(value: string, mode: EffectMode): void {
+    const path = isKnown(value) ? value : this.#certainPart(value);
     if (
-      path === "" || !isKnown(path) ||
+      path === undefined || path === "" ||
       /^[a-z][a-z\d+.-]+:\/\//i.test(path) && !path.startsWith("file://")
     ) return;
     const state = this.#place(this.#call.state);
@@ -337,6 +354,21 @@ class Scanner {
       mode,
       LABEL,
     );
+  }
+
+  /**
+   * A path whose end is computed, as far as its directory says where it is: not when that is
+   * one above a root, below which anything may be.
+   */
+  #certainPart(value: string): string | undefined {
+    const start = value.slice(0, value.indexOf(ANY));
+    const directory = start.slice(0, start.lastIndexOf("/") + 1);
+    if (directory === "") return undefined;
+    const above = directory.startsWith("/") &&
+      this.#call.context.boundary.roots.some((root) =>
+        `${root}/`.startsWith(normalizePath(directory).replace(/\/?$/, "/"))
+      );
+    return above ? undefined : start + SEG;
   }
 
   /** Whether a call of this name may be one of a file module. */
@@ -402,7 +434,8 @@ class Scanner {
         if (depth-- === 0) return undefined;
       } else if (token.value === ";" && depth === 0) return undefined;
       else if (token.value === "," && depth === 0 && ++count === n) {
-        return this.#values.value(j + 1)?.text;
+        return (this.#values.value(j + 1) ?? this.#values.partial(j + 1))
+          ?.text;
       }
     }
     return undefined;

@@ -5,6 +5,7 @@
  * @module
  */
 import { joinPath } from "@bulkhead/sandbox/paths";
+import { ANY, isKnown } from "../holes.ts";
 import type { Lexicon, Token } from "./tokens.ts";
 
 /** A value and the token after it. */
@@ -42,6 +43,7 @@ export class CodeValues {
   readonly #around: CodeSurroundings;
   readonly #known = new Map<string, Valued>();
   #nesting = 0;
+  #partial = false;
 
   /**
    * Starts with nothing known.
@@ -116,9 +118,27 @@ export class CodeValues {
       this.modules.set(name, moduleName(this.#tokens[i + 4]?.value));
       return;
     }
-    const value = this.value(i + 2);
+    const value = this.value(i + 2) ?? this.partial(i + 2);
     if (value === undefined) this.#known.delete(name);
     else this.#known.set(name, value);
+  }
+
+  /**
+   * The value of an expression of which some parts are computed.
+   *
+   * @param i Index of its first token.
+   * @returns the value with holes in it, or `undefined` when all of it is computed.
+   */
+  partial(i: number): Valued | undefined {
+    this.#partial = true;
+    try {
+      const value = this.value(i);
+      return value === undefined || value.text.startsWith(ANY)
+        ? undefined
+        : value;
+    } finally {
+      this.#partial = false;
+    }
   }
 
   /**
@@ -149,7 +169,11 @@ export class CodeValues {
       if (!joins) return left;
       const isLua = operator.value === "." && this.isMark(left.end + 1, ".");
       const right = this.#single(left.end + (isLua ? 2 : 1));
-      if (right === undefined) return undefined;
+      if (right === undefined) {
+        if (!this.#partial) return undefined;
+        const slash = operator.value === "/" ? "/" : "";
+        return { ...left, text: left.text + slash + ANY };
+      }
       left = {
         text: operator.value === "/"
           ? joinPath(left.text, right.text)
@@ -186,6 +210,7 @@ export class CodeValues {
     if (special !== undefined) return this.#chain(special);
     const known = this.#known.get(token.value);
     if (known === undefined || this.isMark(i + 1, "(")) return undefined;
+    if (!this.#partial && !isKnown(known.text)) return undefined;
     return this.#chain({ ...known, end: i + 1 });
   }
 
@@ -253,12 +278,13 @@ export class CodeValues {
       (whole, name?: string, other?: string) => {
         if (whole === "{{" || whole === "}}") return whole.charAt(0);
         const key = (name ?? (other === undefined ? "" : "$" + other)).trim();
-        const known = this.#known.get(key)?.text ?? this.#surrounding(key);
+        const known = this.#known.get(key)?.text ?? this.#surrounding(key) ??
+          this.#calculated(key);
         if (known === undefined) complete = false;
-        return known ?? "";
+        return known ?? ANY;
       },
     );
-    return complete ? result : undefined;
+    return complete || this.#partial ? result : undefined;
   }
 
   /** The text between an interpolation's braces, when it names environment or home. */
@@ -273,11 +299,23 @@ export class CodeValues {
       : undefined;
   }
 
+  /** `path.join("..", "x")` and the like between an interpolation's braces, home or not. */
+  #calculated(expression: string): string | undefined {
+    if (/^[\w.$]*(?:tmpdir|gettempdir)\(?\)?$/.test(expression)) {
+      return this.#temporary();
+    }
+    return undefined;
+  }
+
+  /** The system's directory for temporary files. */
+  #temporary(): string {
+    return this.#around.variable("TMPDIR") || "/tmp";
+  }
+
   /** Arguments and environment: `sys.argv[1]`, `process.env.HOME`, `ENV["HOME"]`. */
   #given(i: number): Valued | undefined {
-    const words = this.#dotted(i);
+    const { words, end } = this.#qualified(i);
     const name = words.join(".");
-    const end = i + words.length * 2 - 1;
     if (
       name === "sys.argv" || name === "process.argv" || name === "ARGV" ||
       name === "$ARGV" || name === "Deno.args"
@@ -313,6 +351,10 @@ export class CodeValues {
         ? undefined
         : { text: home, end: called, isPath: name.endsWith("Path.home") };
     }
+    if (/(?:^|\.)(?:tmpdir|gettempdir)$/.test(name)) {
+      const called = this.isMark(end, "(") ? end + 2 : end;
+      return { text: this.#temporary(), end: called };
+    }
     if (/^(?:__dirname|import\.meta\.dirname)$/.test(name)) {
       return { text: ".", end };
     }
@@ -333,15 +375,7 @@ export class CodeValues {
 
   /** `os.path.join("a", "b")`, `require("path").join(…)`, `Path("a")`, `Pathname.new("a")`. */
   #called(i: number): Valued | undefined {
-    let words = this.#dotted(i);
-    let end = i + words.length * 2 - 1;
-    if (
-      words[0] === "require" && words.length === 1 && this.isMark(end, "(") &&
-      this.isMark(end + 3, ".")
-    ) {
-      words = [moduleName(this.#tokens[i + 2]?.value), ...this.#dotted(i + 5)];
-      end = i + 5 + (words.length - 1) * 2 - 1;
-    }
+    const { words, end } = this.#qualified(i);
     if (!this.isMark(end, "(")) return undefined;
     const last = words.at(-1) ?? "";
     const isPath = MAKERS.test(last) ||
@@ -364,11 +398,32 @@ export class CodeValues {
         };
       }
       const value = this.value(k);
-      if (value === undefined) return undefined;
+      if (value === undefined) {
+        if (!this.#partial || parts.length === 0) return undefined;
+        const text = `${parts.reduce((base, next) => joinPath(base, next))}/`;
+        return { text: text + ANY, end: this.#tokens.length, isPath };
+      }
       parts.push(value.text);
       k = this.isMark(value.end, ",") ? value.end + 1 : value.end;
     }
     return undefined;
+  }
+
+  /** The words of `a.b.c` or `require("a").b.c`, and the token behind them. */
+  #qualified(i: number): { words: string[]; end: number } {
+    const words = this.#dotted(i);
+    const end = i + words.length * 2 - 1;
+    if (
+      words[0] === "require" && words.length === 1 && this.isMark(end, "(") &&
+      this.isMark(end + 3, ".")
+    ) {
+      const inner = this.#dotted(i + 5);
+      return {
+        words: [moduleName(this.#tokens[i + 2]?.value), ...inner],
+        end: i + 5 + inner.length * 2 - 1,
+      };
+    }
+    return { words, end };
   }
 
   /** The words of `a.b.c` from a name on. */

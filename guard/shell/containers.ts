@@ -4,7 +4,7 @@
  * @module
  */
 import { type Call, type CallReader, writes } from "./call.ts";
-import { optionValue, readOptions } from "./options.ts";
+import { hasOption, optionValue, readOptions } from "./options.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
 import { isRemote } from "./verbs.ts";
 
@@ -16,6 +16,12 @@ const MOUNT = {
 const TAKES =
   "-e -p -w -u -h -l -m -c --name --env --env-file --publish --workdir --user --hostname --label --memory --cpus --network --net --entrypoint --platform --restart --add-host --dns --device --gpus --log-driver --log-opt --shm-size --tmpfs --ulimit --cap-add --cap-drop --security-opt --pull --volumes-from --ipc --pid --userns --runtime --stop-signal --expose --link --annotation --cgroupns --group-add --health-cmd -a --attach -f --file -t --tag --build-arg --target --cache-from --secret --ssh --progress -n -H --host --context --project-name --profile -v --volume --mount --cidfile --iidfile -o --output --metadata-file --project-directory";
 
+/** Programs that write nothing, whatever their arguments. */
+const READERS = new Set(
+  "cat ls head tail grep wc stat du file md5sum sha256sum id whoami pwd echo true"
+    .split(" "),
+);
+
 const docker: CallReader = (call) => {
   const read = readOptions(call.args, { takes: TAKES });
   const global = readOptions(call.args, { takes: TAKES, stopsAtOperand: true });
@@ -23,13 +29,18 @@ const docker: CallReader = (call) => {
   if (/^(?:container|image|compose|buildx|volume|builder)$/.test(sub)) {
     [sub = "", ...rest] = rest;
   }
+  // `run IMAGE cat /x` says that it only reads what is mounted.
+  const [, program = ""] = sub === "run"
+    ? readOptions(rest, { takes: TAKES, stopsAtOperand: true }).operands
+    : [];
+  const reads = READERS.has(program) && !hasOption(global, "--entrypoint");
   for (const [name, value] of read.options) {
     if (value === undefined) continue;
     if (
-      (name === "-v" || name === "--volume") &&
+      (name === "-v" || name === "--volume") && !reads &&
       /^(?:run|create|exec|up)$/.test(sub)
     ) volume(call, value);
-    else if (name === "--mount") bind(call, value);
+    else if (name === "--mount" && !reads) bind(call, value);
     else if (/^--(?:cidfile|iidfile|metadata-file)$/.test(name)) {
       writes(call, value);
     } else if (

@@ -31,6 +31,7 @@ import {
   UNKNOWN_STREAM,
 } from "./state.ts";
 import { outputOf } from "./streams.ts";
+import { runVariables } from "./variable_hooks.ts";
 import { applyGuess, applyTable, changesAccount } from "./verbs.ts";
 import { SHELL_STRINGS } from "./shell_strings.ts";
 import { unwrap, type Unwrapped, WRAPPERS } from "./wrappers.ts";
@@ -142,6 +143,7 @@ function runProgram(
     const inner = unwrap(call);
     if (inner !== undefined) return runInner(inner, call);
   }
+  runVariables(call);
   if (changesAccount(call)) return UNKNOWN_STREAM;
   const reader = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
   if (reader !== undefined) {

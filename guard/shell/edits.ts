@@ -79,7 +79,16 @@ const editor: CallReader = (call) => {
     call.stdin.text ?? "",
   ];
   const commands = scripts.flatMap((text) => text.split(/[|\n]/));
+  let files = read.operands;
   for (const command of commands) {
+    const opened = /^[\s:]*(?:e|E|edit|f|file)!?\s+(\S+)\s*$/.exec(command)
+      ?.[1];
+    if (opened !== undefined && !opened.startsWith("!")) files = [opened];
+    const written =
+      /^[\s:]*(?:redir!?\s*>+\s*(\S+)|call\s+(?:writefile\([^()]*,|delete\(|mkdir\(|rename\([^()]*,)\s*['"]([^'"]+)['"])/
+        .exec(command);
+    const named = written?.[1] ?? written?.[2];
+    if (named !== undefined) writes(call, named);
     const saved =
       /^[\s:]*(?:silent!?\s+|%|\d*,?\$?)*(?:w|wq|x|write|saveas|sav|up|update|wa|wqa|xa|wall)!?(?:\s+(>>\s*)?(\S.*))?$/
         .exec(command.trim());
@@ -91,7 +100,7 @@ const editor: CallReader = (call) => {
       call.context.run.text(shell[1], call.state.fork(), {});
     } else if (saved !== null) {
       const path = saved[2]?.trim();
-      for (const file of path === undefined ? read.operands : [path]) {
+      for (const file of path === undefined ? files : [path]) {
         writes(call, file);
       }
     }

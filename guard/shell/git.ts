@@ -16,6 +16,7 @@ import {
   READING_FORMS,
   READS,
   SUB_TAKES,
+  TRACE_VARIABLES,
 } from "./git_grammar.ts";
 import { FILE, MUTATION, ownWrites, ROUTING, runLine } from "./git_writes.ts";
 import {
@@ -48,6 +49,18 @@ export const readGit: CallReader = (call) => {
     if (value === undefined) continue;
     if (name === "-C") state.cwd = state.cwd.map((cwd) => joinPath(cwd, value));
     if (name === "-c") setting(inner, value, aliases);
+  }
+  const count = Number(state.get("GIT_CONFIG_COUNT")?.[0]?.[0] ?? 0);
+  for (let n = 0; n < Math.min(count, 20); n++) {
+    const key = state.get(`GIT_CONFIG_KEY_${n}`)?.[0]?.[0];
+    const value = state.get(`GIT_CONFIG_VALUE_${n}`)?.[0]?.[0];
+    if (key !== undefined && value !== undefined) {
+      setting(inner, `${key}=${value}`, aliases);
+    }
+  }
+  for (const name of TRACE_VARIABLES) {
+    const path = state.get(name)?.[0]?.[0];
+    if (path?.startsWith("/")) writes(inner, path, "content", FILE);
   }
   for (const name of COMMAND_VARIABLES) {
     const text = state.get(name)?.[0]?.[0];

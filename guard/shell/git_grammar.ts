@@ -180,6 +180,12 @@ export const COMMAND_VARIABLES = [
   "PAGER",
   "VISUAL",
 ];
+/** Variables that make git write what it does to the file they name. */
+export const TRACE_VARIABLES: readonly string[] =
+  ("GIT_TRACE GIT_TRACE_PACKET GIT_TRACE_PACKFILE GIT_TRACE_PERFORMANCE GIT_TRACE_REFS GIT_TRACE_SETUP " +
+    "GIT_TRACE_SHALLOW GIT_TRACE_CURL GIT_TRACE_FSMONITOR GIT_TRACE_PACK_ACCESS GIT_TRACE2 GIT_TRACE2_EVENT " +
+    "GIT_TRACE2_PERF").split(" ");
+
 /** Settings whose value git runs. */
 export const COMMAND_SETTINGS =
   /^(?:core\.(?:pager|editor|sshcommand|fsmonitor|askpass|gitproxy)|sequence\.editor|diff\.external|pager\..+|credential(?:\..*)?\.helper|gpg\.program|(?:diff|merge)tool\..+\.cmd|filter\..+\.(?:clean|smudge|process)|uploadpack\..+|diff\..+\.(?:command|textconv)|merge\..+\.driver)$/i;

@@ -58,7 +58,18 @@ export function* statements(
         quoted: true,
       });
       i = close === -1 ? text.length : close + 3;
-    } else if (/[;\n|{}()]/.test(char) || two === "&&") {
+    } else if (char === "(") {
+      const computed = readComputed(text, i, state, context);
+      if (computed !== undefined) {
+        words.push(computed.word);
+        i = computed.end;
+      } else {
+        if (words.length > 0) yield { words, piped, pipes: false };
+        if (words.length > 0) piped = false;
+        words = [];
+        i++;
+      }
+    } else if (/[;\n|{})]/.test(char) || two === "&&") {
       const pipes = char === "|" && two !== "||";
       // One by one, so that a statement sees what those before it have assigned.
       if (words.length > 0) yield { words, piped, pipes };
@@ -81,6 +92,53 @@ export function* statements(
     }
   }
   if (words.length > 0) yield { words, piped, pipes: false };
+}
+
+/** `(Join-Path $HOME x)`, `($HOME + "/x")`, `("x")`: one word, when its parts are. */
+function readComputed(
+  text: string,
+  from: number,
+  state: State,
+  context: Context,
+): { word: Word; end: number } | undefined {
+  const close = text.indexOf(")", from);
+  const inner = close === -1 ? "" : text.slice(from + 1, close);
+  if (inner.length > 2000 || !/^\s*(?:join-path\s|["'$])/i.test(inner)) {
+    return undefined;
+  }
+  if (/[(){};|=]/.test(inner)) return undefined;
+  const [first, ...others] = statements(inner, state, context);
+  if (first === undefined || others.length > 0) return undefined;
+  const { words } = first;
+  if (/^join-path$/i.test(words[0]?.text ?? "")) {
+    return {
+      word: { text: joinedPath(words.slice(1)), quoted: true },
+      end: close + 1,
+    };
+  }
+  const operands = words.filter((_, n) => n % 2 === 0);
+  const sums = words.every((word, n) => n % 2 === 0 || word.text === "+");
+  if (!sums || words.length % 2 === 0) return undefined;
+  return {
+    word: { text: operands.map((word) => word.text).join(""), quoted: true },
+    end: close + 1,
+  };
+}
+
+/**
+ * What `Join-Path` makes of its arguments.
+ *
+ * @param args Its arguments.
+ * @returns the path.
+ */
+export function joinedPath(args: readonly Word[]): string {
+  const parts = args.filter((arg) =>
+    arg.quoted || !/^-[A-Za-z]+$/.test(arg.text)
+  )
+    .map((arg) => arg.text);
+  return parts.map((part, n) =>
+    n === 0 ? part.replace(/[\\/]+$/, "") : part.replace(/^[\\/]+/, "")
+  ).join("/");
 }
 
 function readWord(

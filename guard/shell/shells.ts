@@ -4,6 +4,7 @@
  * @module
  */
 import type { Call } from "./call.ts";
+import { runShellVariables } from "./variable_hooks.ts";
 import { EMPTY_STREAM, type Stream, UNKNOWN_STREAM } from "./state.ts";
 
 const SHELLS = new Set(
@@ -48,6 +49,7 @@ export function readNestedShell(call: Call): Stream {
   let readsInput = false;
   let checksOnly = false;
   const extra: string[] = [];
+  let letters = "";
   for (; i < args.length; i++) {
     const arg = args[i] ?? "";
     if (arg === "--") {
@@ -56,6 +58,7 @@ export function readNestedShell(call: Call): Stream {
     }
     if (TAKES.has(arg)) {
       const value = args[++i] ?? "";
+      if (arg === "-o" && value === "xtrace") letters += "x";
       if (arg === "-C" || arg === "--init-command") extra.push(value);
       continue;
     }
@@ -63,6 +66,7 @@ export function readNestedShell(call: Call): Stream {
     else if (arg.startsWith("--command=")) {
       extra.push(arg.slice("--command=".length));
     } else if (/^[-+][A-Za-z]+$/.test(arg)) {
+      if (arg.startsWith("-")) letters += arg;
       if (arg.startsWith("-") && arg.includes("c")) takesText = true;
       if (arg.includes("s")) readsInput = true;
       // `bash -n`: the text is parsed, and nothing runs.
@@ -72,6 +76,7 @@ export function readNestedShell(call: Call): Stream {
     } else if (!arg.startsWith("--") || arg === "-") break;
   }
   if (checksOnly) return UNKNOWN_STREAM;
+  runShellVariables({ ...call, state }, letters);
   const rest = args.slice(i);
   for (const text of extra) run(call, text, state, stdin);
   if (takesText) {

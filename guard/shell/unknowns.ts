@@ -94,6 +94,12 @@ export const UNKNOWN_CASES: readonly UnknownCase[] = [
     examples: ["python3 -c \"import sys; open(input(), 'w')\""],
   },
   {
+    what: "Interpreter code that computes a name behind a literal directory",
+    verdict: "deny",
+    why: "the write is certain, and the directory says where",
+    examples: ["python3 -c \"open('/srv/' + input(), 'w')\""],
+  },
+  {
     what: "Text handed to `eval` that is printed by an unknown program",
     verdict: "allow",
     why: '`eval "$(ssh-agent -s)"` and its like are everyday',
