@@ -84,6 +84,7 @@ async function talker(
   const worker = await runWorker({
     shortId: "s",
     home: `${dir}/${fleet.host}`,
+    claimsRoot: `${dir}/${fleet.host}`,
     cwd: `${dir}/ws`,
     sessionId,
     deciders: [seat.decider],

@@ -94,6 +94,7 @@ Deno.test({
               const worker = await runWorker({
                 shortId,
                 home: `${dir}/${fleet.host}`,
+                claimsRoot: `${dir}/${fleet.host}`,
                 cwd,
                 ...resume === undefined
                   ? { sessionId: job.sessionId }

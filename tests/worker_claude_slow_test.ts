@@ -47,6 +47,7 @@ async function start(
   return await runWorker({
     shortId: "w1",
     home: `${world.home}/workers`,
+    claimsRoot: world.home,
     cwd: world.workspace,
     driver: claudeDriver({ command: [claude], env: world.env }),
     deciders: [

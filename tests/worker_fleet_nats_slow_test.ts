@@ -92,6 +92,7 @@ async function host(
   const worker = await runWorker({
     shortId,
     home: `${dir}/${fleet.host}`,
+    claimsRoot: `${dir}/${fleet.host}`,
     cwd: `${dir}/ws`,
     sessionId,
     asks: "wait",

@@ -164,6 +164,7 @@ scaleTest(
       const worker = await runWorker({
         shortId: "s",
         home: `${dir}/w`,
+        claimsRoot: dir,
         cwd: dir,
         sessionId,
         deciders: [seat.decider],
@@ -330,6 +331,7 @@ scaleTest(
       const worker = await runWorker({
         shortId: "s",
         home: `${dir}/w`,
+        claimsRoot: dir,
         cwd: dir,
         sessionId,
         deciders: [seat.decider],

@@ -33,6 +33,7 @@ function start(home: string, cwd: string, shortId: string) {
   return runWorker({
     shortId,
     home,
+    claimsRoot: cwd,
     cwd,
     asks: "wait",
     driver: scriptedDriver({

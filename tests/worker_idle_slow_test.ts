@@ -40,6 +40,7 @@ Deno.test({
             await runWorker({
               shortId: id,
               home: `${dir}/w`,
+              claimsRoot: dir,
               cwd: dir,
               driver: scriptedDriver({ sessions: `${dir}/sessions` }),
             }),

@@ -95,6 +95,7 @@ async function withPage(
       shortId,
       name: shortId,
       home: `${dir}/w`,
+      claimsRoot: dir,
       cwd: `${dir}/ws`,
       driver: scriptedDriver({ script, sessions: `${dir}/sessions` }),
       rules: { allow: [] },

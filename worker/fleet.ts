@@ -5,7 +5,8 @@
  * @module
  */
 import { connect, type SessionStatus } from "./client.ts";
-import { isClaimLive, readClaim, releaseClaim } from "./store/claims.ts";
+import { readClaim } from "./store/claim_file.ts";
+import { isClaimLive, releaseClaim } from "./store/claims.ts";
 import { appendEvent } from "./store/events.ts";
 import { workerFiles, type WorkerHome, workerHome } from "./store/home.ts";
 import {

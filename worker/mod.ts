@@ -56,6 +56,12 @@ export {
 } from "./rpc.ts";
 export * from "./scripted_agent.ts";
 export * from "./session.ts";
+export {
+  type Claim,
+  claimPath,
+  type ClaimPlace,
+  readClaim,
+} from "./store/claim_file.ts";
 export * from "./store/claims.ts";
 export {
   appendEvent,

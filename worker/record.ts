@@ -8,7 +8,7 @@
 import type { AgentEnd } from "./agents/driver.ts";
 import { AgentStartError } from "./agents/start_error.ts";
 import type { Session } from "./session.ts";
-import { acquireClaim, readClaim, releaseClaim } from "./store/claims.ts";
+import { SessionClaims } from "./session_claims.ts";
 import { appendEvent, fitEventData } from "./store/events.ts";
 import {
   checkSocketPath,
@@ -45,7 +45,7 @@ export class WorkerRecord {
   readonly #home: ReturnType<typeof workerHome>;
   readonly #source: string;
   #lock: HeldLock | undefined;
-  #claimed = false;
+  readonly #claims: SessionClaims;
   #deaths = 0;
   #startedAt = performance.now();
   #events: Promise<void> = Promise.resolve();
@@ -59,6 +59,10 @@ export class WorkerRecord {
   constructor(options: WorkerOptions) {
     this.#options = options;
     this.#home = workerHome(options.home);
+    this.#claims = new SessionClaims({
+      root: options.claimsRoot,
+      log: (line) => options.log?.(line),
+    });
     this.#source = `stream-worker:${options.shortId}`;
     this.socketPath = workerFiles(this.#home, options.shortId).socket;
     checkSocketPath(this.socketPath);
@@ -79,7 +83,7 @@ export class WorkerRecord {
       );
     }
     try {
-      await this.#claim();
+      await this.#claimKnown();
       const before = await this.#before();
       if (before !== undefined) {
         await this.#endSurvivor(before);
@@ -89,6 +93,18 @@ export class WorkerRecord {
       await this.release();
       throw error;
     }
+  }
+
+  /**
+   * Claims a session that the agent says it writes. A caller who brings the argv answers for its session.
+   *
+   * @param sessionId The session
+   * @throws {Deno.errors.Busy} when somebody else writes it
+   */
+  async claim(sessionId: string | undefined): Promise<void> {
+    const { claim, driver, shortId } = this.#options;
+    if (sessionId === undefined || driver.callersSession === true) return;
+    await this.#claims.take(sessionId, claim?.holder || `stream:${shortId}`);
   }
 
   /**
@@ -111,6 +127,9 @@ export class WorkerRecord {
     this.#startedAt = performance.now();
     const child = session.driver.status().pid;
     const start = child === null ? undefined : await processStart(child);
+    if (child !== null && start !== undefined) {
+      await this.#claims.writtenBy({ pid: child, ticks: start.ticks });
+    }
     const own = await processStart(Deno.pid);
     const now = new Date().toISOString();
     await updateState(this.#home, this.#options.shortId, {
@@ -206,47 +225,19 @@ export class WorkerRecord {
   /** Lets the claim and the name go, if they are still ours. */
   async release(): Promise<void> {
     await this.#events;
-    const { claim } = this.#options;
-    if (claim !== undefined && this.#claimed) {
-      this.#claimed = false;
-      await this.#attempt("release the claim", async () => {
-        await releaseClaim(`session:${claim.sessionUuid}`, claim.holder, {
-          pid: Deno.pid,
-        });
-      });
-    }
+    await this.#attempt("release the claim", () => this.#claims.release());
     this.#lock?.release();
     this.#lock = undefined;
   }
 
-  /** A claim store that cannot be used stops nobody; a live writer does. */
-  async #claim(): Promise<void> {
-    const { claim } = this.#options;
-    if (
-      claim === undefined || claim.sessionUuid === "" || claim.holder === ""
-    ) return;
-    const key = `session:${claim.sessionUuid}`;
-    // Whoever started us may hold the claim for us; another worker of the same holder may not.
-    const found = await readClaim(key).catch(() => undefined);
-    const forUs = found !== undefined && found.metadata?.writer !== "worker"
-      ? [found.pid]
-      : [];
-    const outcome = await acquireClaim(key, claim.holder, {
-      pid: Deno.pid,
-      exclusive: true,
-      handoverFrom: forUs,
-      metadata: { writer: "worker" },
-    });
-    if (outcome.kind === "held") {
-      throw new Deno.errors.Busy(
-        `Cannot claim the session "${claim.sessionUuid}": "${outcome.claim.holder}" (pid ${outcome.claim.pid}) writes it; stop that first`,
-      );
+  /** What is known before the agent starts. */
+  async #claimKnown(): Promise<void> {
+    const { claim, resume, sessionId } = this.#options;
+    if (claim !== undefined) {
+      await this.#claims.take(claim.sessionUuid, claim.holder);
     }
-    if (outcome.kind === "error") {
-      this.#options.log?.(
-        `Cannot claim the session, going on: ${outcome.message}`,
-      );
-    } else this.#claimed = true;
+    await this.claim(resume);
+    await this.claim(sessionId);
   }
 
   /** Two agents that write one session tear it apart. */
@@ -362,7 +353,7 @@ export class WorkerRecord {
       }
       const row = findRow(rows, shortId);
       if (row === undefined) return;
-      row.status = reason === "shutdown" ? "exited" : "orphaned";
+      row.status = reason === "child_exited" ? "orphaned" : "exited";
       row.exited_at = new Date().toISOString();
     });
   }

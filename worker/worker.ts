@@ -53,6 +53,7 @@ export class Worker implements AsyncDisposable {
   #reason: EndReason | undefined;
   #closing: Promise<AgentEnd> | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
+  #claimed: string | undefined;
 
   /**
    * Wraps what {@linkcode runWorker} has started.
@@ -85,7 +86,11 @@ export class Worker implements AsyncDisposable {
       session: parts.session,
       shutdown: () => this.#close("shutdown").then(() => {}),
     });
-    this.session.watch(() => this.#considerIdle());
+    this.#claimed = this.session.sessionId;
+    this.session.watch(() => {
+      if (this.session.sessionId !== this.#claimed) this.#claimTold();
+      this.#considerIdle();
+    });
     this.#considerIdle();
     this.session.ended.then((end) => this.#finish(end)).catch((error) =>
       this.#rejectEnded(error)
@@ -217,6 +222,17 @@ export class Worker implements AsyncDisposable {
     await this.end();
   }
 
+  /** Some agents name their session only with its first turn, or go over to another. */
+  #claimTold(): void {
+    this.#claimed = this.session.sessionId;
+    this.#record.claim(this.#claimed).catch((error) => {
+      this.#options.log?.(
+        error instanceof Error ? error.message : String(error),
+      );
+      return this.#close("session-held");
+    }).catch((error) => this.#rejectEnded(error));
+  }
+
   #close(reason: EndReason): Promise<AgentEnd> {
     this.#reason ??= reason;
     this.#server.stop();
@@ -265,7 +281,7 @@ export class Worker implements AsyncDisposable {
  * @returns The running worker
  * @throws {AgentStartError} when the agent does not come up
  * @throws {Deno.errors.NotFound} when the agent's program or the directory does not exist
- * @throws {Deno.errors.Busy} when the session or the socket belongs to a live worker
+ * @throws {Deno.errors.Busy} when the session, one that the agent names itself too, or the socket belongs to a live worker
  */
 export async function runWorker(options: WorkerOptions): Promise<Worker> {
   const record = new WorkerRecord(options);
@@ -287,6 +303,7 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
     });
     const started = await startSession(session, record, options);
     try {
+      await record.claim(session.sessionId);
       await record.live(session);
       const socket = await OwnedSocket.bind(record.socketPath);
       return new Worker(options, { session, started, record, socket });

@@ -16,8 +16,12 @@ import type { FrameLogOptions } from "./frame_log.ts";
 import type { PermissionRules } from "./posture.ts";
 import type { AskPolicy } from "./session.ts";
 
-/** Why a worker ended. */
-export type EndReason = "child_exited" | "shutdown" | "idle-release";
+/** Why a worker ended; `session-held`: its agent went on with a session that somebody else writes. */
+export type EndReason =
+  | "child_exited"
+  | "shutdown"
+  | "idle-release"
+  | "session-held";
 
 /** The claim on a session: one without the other is useless. */
 export interface SessionClaim {
@@ -80,8 +84,17 @@ export interface WorkerOptions
   readonly stallMs?: number;
   /** Write a row with this name into the home's registry. */
   readonly name?: string;
-  /** The claim that makes this worker the only writer of its session. */
+  /**
+   * The claim that is made before anything else. The sessions that the agent is started on, and those it says it
+   * writes, are claimed in any case.
+   */
   readonly claim?: SessionClaim;
+  /**
+   * The directory above `.fno/claims`, where all workers of a machine claim their sessions.
+   *
+   * @default `$FNO_CLAIMS_ROOT`, else `$HOME`
+   */
+  readonly claimsRoot?: string;
   /** Bounds of the kept frames. */
   readonly frames?: FrameLogOptions;
   /** Start although the session has died several times in a row at once. */

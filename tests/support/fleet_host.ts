@@ -18,6 +18,7 @@ const seat = await claimSession(fleet, {
 const worker = await runWorker({
   shortId: "demo",
   home: `${dir}/one`,
+  claimsRoot: `${dir}/one`,
   cwd: `${dir}/ws`,
   sessionId,
   deciders: [seat.decider, {

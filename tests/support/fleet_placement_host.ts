@@ -20,6 +20,7 @@ await offerHost(fleet, {
     runWorker({
       shortId,
       home: `${dir}/${name}`,
+      claimsRoot: `${dir}/${name}`,
       cwd,
       ...(resume === undefined ? { sessionId: job.sessionId } : { resume }),
       asks: "wait",

@@ -75,6 +75,7 @@ export class WorkerWorld implements AsyncDisposable {
       shortId: "w1",
       home: this.home.root,
       cwd: this.cwd,
+      claimsRoot: this.root,
       driver: argvDriver(argv),
       ...options,
     });

@@ -223,6 +223,8 @@ export interface AgentDriver {
   readonly stampsTurns: boolean;
   /** True when the agent says `running` before it takes up a turn and `idle` after it. */
   readonly tellsState?: boolean;
+  /** True when whoever brought the argv answers for the session: the ids it tells are not claimed. */
+  readonly callersSession?: boolean;
   /** Starts the agent and resolves once it is ready for turns and its gate stands. */
   start(options: AgentStart): Promise<AgentStarted>;
   /**

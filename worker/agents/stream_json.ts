@@ -62,6 +62,8 @@ export class StreamJsonDriver implements AgentDriver {
   readonly stampsTurns: boolean;
   /** True when the agent is known to tell its state. */
   readonly tellsState: boolean;
+  /** True when the caller answers for who writes the session. */
+  readonly callersSession: boolean;
   /** Resolves when the process has ended. */
   readonly ended: Promise<AgentEnd>;
   readonly #options: StreamJsonOptions;
@@ -92,6 +94,7 @@ export class StreamJsonDriver implements AgentDriver {
     this.stampsTurns = options.stampsTurns ?? this.#gated;
     this.replays = this.#gated;
     this.tellsState = this.#gated;
+    this.callersSession = options.callersSession ?? false;
     this.ended = new Promise((resolve) => this.#resolveEnded = resolve);
   }
 
@@ -480,5 +483,10 @@ export class StreamJsonDriver implements AgentDriver {
  * @returns The driver
  */
 export function argvDriver(argv: readonly string[]): StreamJsonDriver {
-  return new StreamJsonDriver({ name: "argv", argv: () => argv, gate: false });
+  return new StreamJsonDriver({
+    name: "argv",
+    argv: () => argv,
+    gate: false,
+    callersSession: true,
+  });
 }

@@ -32,6 +32,12 @@ export interface StreamJsonOptions {
    */
   readonly stampsTurns?: boolean;
   /**
+   * Leave the claims on the session to the caller.
+   *
+   * @default {false}
+   */
+  readonly callersSession?: boolean;
+  /**
    * The name under which the host's tools are served.
    *
    * @default {"bulkhead"}

@@ -150,8 +150,8 @@ export async function serve(
     });
     signals.up(worker);
     await member?.attach(worker);
-    await worker.ended;
-    return 0;
+    const { reason } = await worker.ended;
+    return reason === "session-held" ? 1 : 0;
   } finally {
     await member?.close();
     signals.release();

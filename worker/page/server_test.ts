@@ -113,6 +113,7 @@ Deno.test("servePage() lets go of the workers when nobody looks any more", async
     await using worker = await runWorker({
       shortId: "demo",
       home,
+      claimsRoot: dir,
       cwd: dir,
       driver: scriptedDriver({ sessions: `${dir}/sessions` }),
     });

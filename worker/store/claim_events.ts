@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Claim } from "./claims.ts";
+import type { Claim } from "./claim_file.ts";
 import { appendEventLine } from "./events.ts";
 
 const TYPES = {

@@ -1,46 +1,26 @@
 /**
- * Claim files: one writer for a session, whoever starts it. A claim is a small YAML
- * file whose name is its key; it is live while the process in it lives.
+ * Claims: one writer for a session, whoever starts it. A claim is live while the process in it lives.
  *
  * @module
  */
-import { readTextCapped } from "@bulkhead/sandbox";
 import { emitClaimEvent } from "./claim_events.ts";
+import {
+  archiveClaimFile,
+  type Claim,
+  CLAIM_SCHEMA,
+  claimPath,
+  type ClaimPlace,
+  createClaimFile,
+  readClaimFile,
+  replaceClaimFile,
+} from "./claim_file.ts";
 import { takeMutex } from "./claim_mutex.ts";
 import { type Machine, thisMachine } from "./machine.ts";
 import { processStart } from "./processes.ts";
-import { readYaml, writeYaml, type YamlScalar } from "./yaml.ts";
+import type { YamlScalar } from "./yaml.ts";
 
-/** What a claim file says. */
-export interface Claim {
-  /** Format of the file. */
-  readonly schemaVersion: number;
-  /** What is claimed, such as `session:<uuid>`. */
-  readonly key: string;
-  /** Who claims it, such as `stream:<short id>`. */
-  readonly holder: string;
-  /** When, in ms since the epoch. */
-  readonly acquiredAt: number;
-  /** The process whose life is the claim's. */
-  readonly pid: number;
-  /** The host's name. */
-  readonly host: string;
-  /** Until when, in ms; absent = as long as the process lives. */
-  readonly expiresAt?: number;
-  /** Why. */
-  readonly reason?: string;
-  /** For which harness. */
-  readonly harness?: string;
-  /** Which machine, more surely than by its name. */
-  readonly machineId?: string;
-  /** Further facts. */
-  readonly metadata?: Readonly<Record<string, YamlScalar>>;
-}
-
-/** Options of {@linkcode acquireClaim}, {@linkcode releaseClaim} and {@linkcode readClaim}. */
-export interface ClaimOptions {
-  /** The directory above `.fno/claims`. @default `$FNO_CLAIMS_ROOT`, else `$HOME` */
-  readonly root?: string;
+/** Options of {@linkcode acquireClaim} and {@linkcode releaseClaim}. */
+export interface ClaimOptions extends ClaimPlace {
   /** The process whose life is the claim's. @default ours */
   readonly pid?: number;
   /** Why. */
@@ -53,7 +33,8 @@ export interface ClaimOptions {
   readonly ttlMs?: number;
   /**
    * Refuse a claim of the same holder when another process of it lives, other than those in
-   * `handoverFrom`: two workers of one name must not both write.
+   * `handoverFrom`: two workers of one name must not both write. Within one process writers are told
+   * apart by `writer_id` in the metadata.
    *
    * @default {false}
    */
@@ -87,69 +68,11 @@ export type AcquireOutcome =
     readonly message: string;
   };
 
-const SCHEMA = 1;
-const MAX_KEY = 256;
-const MAX_NAME = 240;
-const MAX_FILE = 64 * 1024;
 const MIN_TTL_MS = 60_000;
 const MAX_TTL_MS = 86_400_000;
 const ATTEMPTS = 5;
 /** The boot time is told in whole seconds. */
 const START_SLACK_MS = 1_500;
-
-/**
- * The path of a key's claim file.
- *
- * @param key What is claimed
- * @param options Where claims are
- * @returns The path
- * @throws {RangeError} when the key cannot be a file name
- * @throws {Deno.errors.NotFound} when no root is known
- *
- * @example
- * ```ts
- * import { claimPath } from "@bulkhead/worker";
- * import { assertEquals } from "@std/assert";
- *
- * const path = claimPath("session:0b54", { root: "/home/a" });
- * assertEquals(path, "/home/a/.fno/claims/session%3A0b54.lock");
- * ```
- */
-export function claimPath(key: string, options: ClaimOptions = {}): string {
-  const bytes = new TextEncoder().encode(key);
-  if (key === "" || bytes.length > MAX_KEY) {
-    throw new RangeError(
-      `Cannot claim "${
-        key.slice(0, 40)
-      }": the key has ${bytes.length} bytes, want 1 to ${MAX_KEY}`,
-    );
-  }
-  const name = Array.from(bytes, (byte) => {
-    const char = String.fromCharCode(byte);
-    return /[A-Za-z0-9._~-]/.test(char)
-      ? char
-      : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
-  }).join("");
-  if (name.length > MAX_NAME) {
-    throw new RangeError(
-      `Cannot claim "${
-        key.slice(0, 40)
-      }": its file name would have ${name.length} bytes, at most ${MAX_NAME} are accepted`,
-    );
-  }
-  return `${claimsDirectory(options)}/${name}.lock`;
-}
-
-function claimsDirectory(options: ClaimOptions): string {
-  const root = options.root || Deno.env.get("FNO_CLAIMS_ROOT") ||
-    Deno.env.get("HOME");
-  if (!root) {
-    throw new Deno.errors.NotFound(
-      "Cannot find the claims: neither FNO_CLAIMS_ROOT nor HOME is set; set FNO_CLAIMS_ROOT",
-    );
-  }
-  return `${root.replace(/\/+$/, "")}/.fno/claims`;
-}
 
 /**
  * Claims a key. Never throws for what it finds on disk.
@@ -204,8 +127,8 @@ async function attemptClaim(
   options: ClaimOptions,
 ): Promise<AcquireOutcome | undefined> {
   const claim = await newClaim(key, holder, options);
-  if (await createExclusive(path, claim)) return { kind: "acquired", claim };
-  const found = await read(path);
+  if (await createClaimFile(path, claim)) return { kind: "acquired", claim };
+  const found = await readClaimFile(path);
   if (found === undefined) return undefined;
   if (
     found.holder === holder ? await lostTo(found, options) : await isHeld(found)
@@ -214,22 +137,26 @@ async function attemptClaim(
   }
   await using mutex = await takeMutex(`${path}.recovery.d`);
   if (mutex === undefined) return undefined;
-  const again = await read(path);
+  const again = await readClaimFile(path);
   if (again === undefined || !sameClaim(found, again)) return undefined;
   if (!await mutex.isHeld()) return undefined;
   if (found.holder === holder) {
-    await replace(path, claim);
+    await replaceClaimFile(path, claim);
     return { kind: "reacquired", claim, previous: found };
   }
-  await archive(path);
-  if (!await createExclusive(path, claim)) return undefined;
+  await archiveClaimFile(path);
+  // The name is never free meanwhile: who finds it free knows nothing of the one before.
+  await replaceClaimFile(path, claim);
   return { kind: "reclaimed", claim, previous: found };
 }
 
-/** Whether a claim of our own holder belongs to another living process. */
+/** Whether a claim of our own holder belongs to another living writer. */
 async function lostTo(found: Claim, options: ClaimOptions): Promise<boolean> {
   if (options.exclusive !== true) return false;
-  if (found.pid === (options.pid ?? Deno.pid)) return false;
+  if (
+    found.pid === (options.pid ?? Deno.pid) &&
+    found.metadata?.writer_id === options.metadata?.writer_id
+  ) return false;
   if (options.handoverFrom?.includes(found.pid)) return false;
   return await isClaimLive(found);
 }
@@ -282,12 +209,12 @@ export async function releaseClaim(
     claim.holder === holder &&
     (options.pid === undefined || claim.pid === options.pid);
   try {
-    const found = await read(path);
+    const found = await readClaimFile(path);
     if (found === undefined) return "missing";
     if (!mine(found)) return "not ours";
     await using mutex = await takeMutex(`${path}.recovery.d`);
     if (mutex === undefined) return "busy";
-    const again = await read(path);
+    const again = await readClaimFile(path);
     if (again === undefined) return "missing";
     if (!mine(again)) return "not ours";
     await Deno.remove(path);
@@ -299,21 +226,6 @@ export async function releaseClaim(
   } catch {
     return "unreadable";
   }
-}
-
-/**
- * Reads a claim.
- *
- * @param key What is claimed
- * @param options Where claims are
- * @returns The claim; `undefined` when there is none
- * @throws {SyntaxError} when the file cannot be read or is of a newer format
- */
-export async function readClaim(
-  key: string,
-  options: ClaimOptions = {},
-): Promise<Claim | undefined> {
-  return await read(claimPath(key, options));
 }
 
 async function newClaim(
@@ -335,7 +247,7 @@ async function newClaim(
   const start = await processStart(pid);
   const acquiredAt = Date.now();
   return {
-    schemaVersion: SCHEMA,
+    schemaVersion: CLAIM_SCHEMA,
     key,
     holder,
     acquiredAt,
@@ -360,146 +272,7 @@ function bootMark(
   return { boot_id: machine.bootId, start_ticks: ticks };
 }
 
-function serialize(claim: Claim): string {
-  const { metadata } = claim;
-  return writeYaml([
-    ["schema_version", claim.schemaVersion],
-    ["key", claim.key],
-    ["holder", claim.holder],
-    ["acquired_at", claim.acquiredAt],
-    ["pid", claim.pid],
-    ["host", claim.host],
-    ["expires_at", claim.expiresAt],
-    ["reason", claim.reason],
-    ["harness", claim.harness],
-    ["machine_id", claim.machineId],
-    [
-      "metadata",
-      metadata === undefined || Object.keys(metadata).length === 0
-        ? undefined
-        : metadata,
-    ],
-  ]);
-}
-
-async function read(path: string): Promise<Claim | undefined> {
-  let text: string;
-  try {
-    text = await readTextCapped(path, MAX_FILE);
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
-    throw error;
-  }
-  try {
-    return parse(text);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new SyntaxError(
-      `Cannot read the claim "${path}": ${why}; look at it and remove it by hand if nobody writes that session`,
-      { cause },
-    );
-  }
-}
-
-function parse(text: string): Claim {
-  const fields = readYaml(text);
-  const string = (name: string): string | undefined => {
-    const value = fields.get(name);
-    if (value === undefined || value === null || value instanceof Map) {
-      return undefined;
-    }
-    return String(value);
-  };
-  const number = (name: string): number | undefined => {
-    const value = fields.get(name);
-    return typeof value === "number" && Number.isFinite(value)
-      ? value
-      : undefined;
-  };
-  const need = <T>(name: string, value: T | undefined): T => {
-    if (value === undefined || value === "") {
-      throw new SyntaxError(`"${name}" is missing`);
-    }
-    return value;
-  };
-  const schemaVersion = need("schema_version", number("schema_version"));
-  if (schemaVersion > SCHEMA) {
-    throw new SyntaxError(
-      `its schema is ${schemaVersion}, this program knows up to ${SCHEMA}`,
-    );
-  }
-  const metadata = fields.get("metadata");
-  const optional = {
-    expiresAt: number("expires_at"),
-    reason: string("reason"),
-  };
-  return {
-    schemaVersion,
-    key: need("key", string("key")),
-    holder: need("holder", string("holder")),
-    acquiredAt: need("acquired_at", number("acquired_at")),
-    pid: need("pid", number("pid")),
-    host: string("host") ?? "",
-    ...optional.expiresAt === undefined
-      ? {}
-      : { expiresAt: optional.expiresAt },
-    ...optional.reason === undefined ? {} : { reason: optional.reason },
-    ...string("harness") === undefined ? {} : { harness: string("harness") },
-    ...string("machine_id") === undefined
-      ? {}
-      : { machineId: string("machine_id") },
-    ...metadata instanceof Map && metadata.size > 0
-      ? { metadata: Object.fromEntries(metadata) }
-      : {},
-  };
-}
-
 function sameClaim(a: Claim, b: Claim): boolean {
   return a.holder === b.holder && a.pid === b.pid &&
     a.acquiredAt === b.acquiredAt;
-}
-
-/** Publishes a whole file under a name that must be free; false when it is taken. */
-async function createExclusive(path: string, claim: Claim): Promise<boolean> {
-  const dir = path.slice(0, path.lastIndexOf("/"));
-  for (let made = false;; made = true) {
-    const temporary = `${dir}/.claim-tmp-${crypto.randomUUID()}`;
-    try {
-      await Deno.writeTextFile(temporary, serialize(claim), {
-        createNew: true,
-        mode: 0o600,
-      });
-      await Deno.link(temporary, path);
-      return true;
-    } catch (error) {
-      if (error instanceof Deno.errors.AlreadyExists) return false;
-      if (made || !(error instanceof Deno.errors.NotFound)) throw error;
-      await Deno.mkdir(dir, { recursive: true });
-    } finally {
-      await Deno.remove(temporary).catch(() => {});
-    }
-  }
-}
-
-async function replace(path: string, claim: Claim): Promise<void> {
-  const temporary = `${path}.tmp.${crypto.randomUUID()}`;
-  try {
-    await Deno.writeTextFile(temporary, serialize(claim), {
-      createNew: true,
-      mode: 0o600,
-    });
-    await Deno.rename(temporary, path);
-  } catch (error) {
-    await Deno.remove(temporary).catch(() => {});
-    throw error;
-  }
-}
-
-/** Moves a dead claim aside; it is never deleted. */
-async function archive(path: string): Promise<void> {
-  const at = path.lastIndexOf("/");
-  const dir = `${path.slice(0, at)}/.expired`;
-  const name = path.slice(at + 1).replace(/\.lock$/, "");
-  await Deno.mkdir(dir, { recursive: true });
-  await Deno.rename(path, `${dir}/${name}.${Date.now()}.lock`);
 }

@@ -1,11 +1,9 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { type Claim, claimPath, readClaim } from "./claim_file.ts";
 import {
   acquireClaim,
-  type Claim,
   type ClaimOptions,
-  claimPath,
   isClaimLive,
-  readClaim,
   releaseClaim,
 } from "./claims.ts";
 import { thisMachine } from "./machine.ts";
