@@ -58,6 +58,12 @@ const HELP = `bulkhead abi: native plugins (rpi plugin ABI 4)
   --read PATH --write PATH --net   what it may touch besides its own files
   --isolation required|preferred|off
   --cwd DIR --session ID       what its tools are told under "__rpi"
+
+Examples:
+  bulkhead abi new weather --lang c && make -C weather
+  bulkhead abi inspect weather/dist/libweather.so
+  bulkhead abi call weather/dist/libweather.so weather_count --args '{"to":3}'
+  bulkhead abi verify weather/dist/libweather.so
 `;
 
 /**

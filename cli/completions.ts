@@ -7,6 +7,15 @@ import {
 import { VERBS } from "./help.ts";
 import { RUN_HELP } from "./run/options.ts";
 
+const HELP = `A completion script for a shell
+
+Usage: bulkhead completions bash|zsh|fish
+
+Examples:
+  source <(bulkhead completions bash)
+  bulkhead completions fish > ~/.config/fish/completions/bulkhead.fish
+`;
+
 /** The second words of each verb. */
 export const SUBCOMMANDS: Readonly<Record<string, string>> = {
   plugins:
@@ -52,9 +61,7 @@ export function completionsCommand(
   });
   const [shell] = flags.operands;
   if (flags.on("help")) {
-    io.out(
-      "Usage: bulkhead completions bash|zsh|fish\n\nExample: source <(bulkhead completions bash)\n",
-    );
+    io.out(HELP);
     return Promise.resolve(0);
   }
   const script = scriptOf(shell);

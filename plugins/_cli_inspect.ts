@@ -26,8 +26,8 @@ Nothing is run and nobody is asked. The states:
   broken    it cannot be read; the reason stands beside it
 
 Examples:
-  plugins list
-  plugins list --json
+  bulkhead plugins list
+  bulkhead plugins list --json
 `,
   operands: [0, 0],
   run: runList,
@@ -209,8 +209,8 @@ Usage: plugins check DIR [--json]
 Reads the manifest, the schemas, the programs and the content; runs nothing. The exit code is 1 when something is wrong.
 
 Examples:
-  plugins check ./weather
-  plugins check ./weather --json
+  bulkhead plugins check ./weather
+  bulkhead plugins check ./weather --json
 `,
   operands: [1, 1],
   async run(command) {
@@ -268,8 +268,8 @@ Checks the configuration, the sandbox, the trust store, the lock file, interrupt
 The exit code is 1 when something is wrong. With --fix, interrupted installs are put right.
 
 Examples:
-  plugins doctor
-  plugins doctor --fix
+  bulkhead plugins doctor
+  bulkhead plugins doctor --fix
 `,
   flags: { boolean: ["fix"] },
   operands: [0, 0],

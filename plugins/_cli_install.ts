@@ -35,9 +35,9 @@ ${SOURCES}
 Without a terminal, --trust-plugin names the content that may come in.
 
 Examples:
-  plugins install ./weather
-  plugins install weather-1.2.0.tar.gz --sha256 9f86d081…
-  plugins install git+https://example.org/weather.git#0123456789abcdef0123456789abcdef01234567
+  bulkhead plugins install ./weather
+  bulkhead plugins install weather-1.2.0.tar.gz --sha256 9f86d081…
+  bulkhead plugins install git+https://example.org/weather.git#0123456789abcdef0123456789abcdef01234567
 `,
   flags: { string: ["sha256"] },
   operands: [1, 1],
@@ -71,9 +71,9 @@ The difference is shown first: files, commands, hooks, permissions. A "no" keeps
 error. The plugin's data stays.
 
 Examples:
-  plugins update weather
-  plugins update weather --commit 0123456789abcdef0123456789abcdef01234567
-  plugins update --all
+  bulkhead plugins update weather
+  bulkhead plugins update weather --commit 0123456789abcdef0123456789abcdef01234567
+  bulkhead plugins update --all
 `,
   flags: { boolean: ["all"], string: ["source", "commit", "sha256"] },
   operands: [0, 1],
@@ -234,8 +234,8 @@ Its data is asked about on a terminal and kept otherwise; --data takes it along.
 no install made.
 
 Examples:
-  plugins remove weather
-  plugins remove weather --data
+  bulkhead plugins remove weather
+  bulkhead plugins remove weather --data
 `,
   flags: { boolean: ["data", "force"] },
   operands: [1, 1],
@@ -274,8 +274,8 @@ export const create: Verb = {
 Usage: plugins new DIR [--language python|shell|deno] [--name NAME] [--json]
 
 Examples:
-  plugins new weather
-  plugins new weather --language deno
+  bulkhead plugins new weather
+  bulkhead plugins new weather --language deno
 `,
   flags: { string: ["language", "name"], alias: { lang: "language" } },
   operands: [1, 1],

@@ -24,8 +24,8 @@ NAME is the name that "plugins list" shows, or PLUGIN/TOOL as the manifest has t
 from stdin. The exit code is 1 when the call failed.
 
 Examples:
-  plugins call plugin__demo__greet --args '{"name":"Ada"}'
-  plugins call demo/greet --args - < arguments.json
+  bulkhead plugins call plugin__demo__greet --args '{"name":"Ada"}'
+  bulkhead plugins call demo/greet --args - < arguments.json
 `,
   flags: { string: ["args", "timeout-ms"] },
   operands: [1, 1],
@@ -123,8 +123,8 @@ EVENT is one of ${EVENTS.join(", ")}.
 The payload is {"session_id", "cwd", "tool": {"name", "input"}, "result", "prompt"}; what is left out is filled in.
 
 Examples:
-  plugins fire session_start
-  plugins fire pre_tool --payload '{"tool":{"name":"Write","input":{"file_path":"/tmp/x"}}}'
+  bulkhead plugins fire session_start
+  bulkhead plugins fire pre_tool --payload '{"tool":{"name":"Write","input":{"file_path":"/tmp/x"}}}'
 `,
   flags: { string: ["payload"] },
   operands: [1, 1],

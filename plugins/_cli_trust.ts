@@ -23,9 +23,9 @@ Shows everything the plugin could run or reach, and what has changed since it wa
 very content: any change asks again. Without a terminal only --trust-plugin decides.
 
 Examples:
-  plugins trust                 every plugin that waits
-  plugins trust weather
-  plugins trust weather --trust-plugin weather=sha256:…
+  bulkhead plugins trust                 every plugin that waits
+  bulkhead plugins trust weather
+  bulkhead plugins trust weather --trust-plugin weather=sha256:…
 `,
   operands: [0, Infinity],
   run: (command) => command.interruptible(() => runTrust(command)),
@@ -134,8 +134,8 @@ Usage: plugins untrust NAME… [--json]
        plugins untrust --all [--json]
 
 Examples:
-  plugins untrust weather
-  plugins untrust --all
+  bulkhead plugins untrust weather
+  bulkhead plugins untrust --all
 `,
   flags: { boolean: ["all"] },
   operands: [0, Infinity],

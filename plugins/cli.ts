@@ -175,9 +175,9 @@ ${lines.join("\n")}
 "plugins COMMAND --help" shows the flags and examples of one.
 ${COMMON_HELP}
 Examples:
-  plugins new weather
-  plugins install ./weather
-  plugins call weather/greet --args '{"name":"Ada"}'
+  bulkhead plugins new weather
+  bulkhead plugins install ./weather
+  bulkhead plugins call weather/greet --args '{"name":"Ada"}'
 `;
 }
 

@@ -42,8 +42,8 @@ Flags of run:
   --json            print one object with code, signal and both texts
 
 Examples:
-  sandbox run --read . -- wc -l README.md
-  sandbox run --write ./out --timeout-ms 5000 -- ./build.sh
+  bulkhead sandbox run --read . -- wc -l README.md
+  bulkhead sandbox run --write ./out --timeout-ms 5000 -- ./build.sh
 `;
 
 /**

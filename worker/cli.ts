@@ -159,8 +159,13 @@ Usage: worker COMMAND [flags]
 Commands:
 ${lines.join("\n")}
 
-"worker COMMAND --help" shows the flags of one.
+"worker COMMAND --help" shows the flags and examples of one.
 ${COMMON_HELP}
+Examples:
+  bulkhead worker start demo --agent scripted
+  bulkhead worker ask demo "hello"
+  bulkhead worker stop demo
+
 ${SERVE_HELP}`;
 }
 

@@ -13,7 +13,12 @@ import { homeOf, type WorkerVerb } from "./shared.ts";
 /** `list`: every worker under the home. */
 export const list: WorkerVerb = {
   summary: "show every worker with its true state",
-  help: "Usage: worker list\n",
+  help: `Usage: worker list
+
+Examples:
+  bulkhead worker list
+  bulkhead worker list --json
+`,
   operands: [0, 0],
   async run(flags, io): Promise<number> {
     const workers = await listWorkers(homeOf(flags));
@@ -58,6 +63,10 @@ export const reap: WorkerVerb = {
   help: `Usage: worker reap
 
   --idle-ms N     also stop workers that have been at rest for so long
+
+Examples:
+  bulkhead worker reap
+  bulkhead worker reap --idle-ms 600000
 `,
   flags: { string: ["idle-ms"] },
   operands: [0, 0],

@@ -39,6 +39,10 @@ export const start: WorkerVerb = {
 
 ${FLEET_HELP}  --queue                   start it on whichever machine of the fleet has room
                             (--prompt TEXT is its first turn; --cwd may be git+https://…#COMMIT)
+
+Examples:
+  bulkhead worker start demo --agent scripted
+  bulkhead worker start docs --agent codex --cwd ../docs --asks wait
 `,
   flags: {
     boolean: ["trust-project", "force", "queue"],

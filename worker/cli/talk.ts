@@ -29,6 +29,10 @@ export const ask: WorkerVerb = {
 
   --no-wait       return as soon as the turn is queued
   --uuid UUID     the id of the turn; the same id is not run twice
+
+Examples:
+  bulkhead worker ask demo "what is left to do?"
+  echo "and now the second half" | bulkhead worker ask demo -
 `,
   flags: { boolean: ["wait"], string: ["uuid"] },
   operands: [1, Infinity],
@@ -83,6 +87,10 @@ export const watch: WorkerVerb = {
   --cursor N      the first frame to show (default: 0)
   --raw           give each frame the agent's own line (with --json)
   --no-answer     do not ask for answers
+
+Examples:
+  bulkhead worker watch demo
+  bulkhead worker watch demo --cursor 100 --json
 `,
   flags: { boolean: ["raw", "answer"], string: ["cursor"] },
   operands: [1, 1],
@@ -126,6 +134,10 @@ export const answer: WorkerVerb = {
   --reason TEXT   why, for the model
   --input JSON    run the call with these arguments instead
   --interrupt     with deny: end the whole turn
+
+Examples:
+  bulkhead worker answer demo
+  bulkhead worker answer demo ask-1 deny --reason "not in this directory"
 `,
   flags: { boolean: ["interrupt"], string: ["reason", "input"] },
   operands: [1, Infinity],
@@ -198,7 +210,8 @@ function chosen(open: OpenAsk | undefined, words: string[]): AskAnswer {
 /** `interrupt`: stop the running turn. */
 export const interrupt: WorkerVerb = {
   summary: "stop the running turn",
-  help: "Usage: worker interrupt ID\n",
+  help:
+    "Usage: worker interrupt ID\n\nExamples:\n  bulkhead worker interrupt demo\n",
   operands: [1, 1],
   async run(flags, io): Promise<number> {
     using worker = await client(flags, operand(flags, 0));
@@ -211,7 +224,7 @@ export const interrupt: WorkerVerb = {
 /** `status`: how a session stands. */
 export const status: WorkerVerb = {
   summary: "show how a session stands",
-  help: "Usage: worker status ID\n",
+  help: "Usage: worker status ID\n\nExamples:\n  bulkhead worker status demo\n",
   operands: [1, 1],
   async run(flags, io): Promise<number> {
     using worker = await client(flags, operand(flags, 0));
@@ -243,7 +256,7 @@ export const status: WorkerVerb = {
 /** `stop`: end a worker in order. */
 export const stop: WorkerVerb = {
   summary: "end a session",
-  help: "Usage: worker stop ID\n",
+  help: "Usage: worker stop ID\n\nExamples:\n  bulkhead worker stop demo\n",
   operands: [1, 1],
   async run(flags, io): Promise<number> {
     using worker = await client(flags, operand(flags, 0));

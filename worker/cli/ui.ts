@@ -15,6 +15,10 @@ export const ui: WorkerVerb = {
   --port N        the port on 127.0.0.1 (default: any free one)
 
 Ends on Ctrl-C. Whoever has the printed address may answer questions: the token is in its fragment.
+
+Examples:
+  bulkhead worker ui
+  bulkhead worker ui --port 8080
 `,
   flags: { string: ["port"] },
   operands: [0, 0],

@@ -99,6 +99,11 @@ Flags of every command but perms:
   --prefix NAME       what all names on the server begin with (default bulkhead)
   --host NAME         this machine's name
   --json              print one object; watch prints one a line
+
+Examples:
+  bulkhead fleet doctor --servers nats://127.0.0.1:4222
+  bulkhead fleet list --servers nats://127.0.0.1:4222
+  bulkhead fleet perms --role watch
 `;
 
 export type { HostJudges, HostPort } from "./host_cli.ts";
