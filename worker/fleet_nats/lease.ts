@@ -91,6 +91,7 @@ export class Lease {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #stopTimer: ReturnType<typeof setTimeout> | undefined;
   #stop: (end: LeaseEnd) => void = () => {};
+  #giveUp = () => {};
   #over = false;
 
   /**
@@ -158,6 +159,7 @@ export class Lease {
     this.#over = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#stopTimer);
+    this.#giveUp();
     this.#stop(end);
   }
 
@@ -178,8 +180,7 @@ export class Lease {
   async #renew(): Promise<void> {
     const sent = markOf(this.#clock);
     // An answer that never comes must not keep the next attempt from being made.
-    const answer = await within(
-      this.#leaseMs / 4,
+    const answer = await this.#inTime(
       this.#store.update(this.key, this.#value, this.#revision),
     );
     if (this.#over) return;
@@ -197,24 +198,27 @@ export class Lease {
 
   /** An update that was lost on its way back has moved the revision, not the owner. */
   async #isStillOurs(): Promise<boolean> {
-    const found = await within(this.#leaseMs / 4, this.#store.read(this.key));
+    const found = await this.#inTime(this.#store.read(this.key));
     if (found === "failed") return true;
     if (found === undefined || found.value !== this.#value) return false;
     this.#revision = found.revision;
     return true;
   }
-}
 
-/** What the work gives in time; `failed` for an error and for no answer. */
-async function within<T>(ms: number, work: Promise<T>): Promise<T | "failed"> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<"failed">((resolve) =>
-    timer = setTimeout(() => resolve("failed"), ms)
-  );
-  try {
-    return await Promise.race([work.catch(() => "failed" as const), late]);
-  } finally {
+  /** What the store gives within a quarter of the lease; `failed` for an error, for no answer and for the end. */
+  async #inTime<T>(work: Promise<T>): Promise<T | "failed"> {
+    const late = Promise.withResolvers<"failed">();
+    this.#giveUp = () => {
+      clearTimeout(timer);
+      late.resolve("failed");
+    };
+    const timer = setTimeout(() => this.#giveUp(), this.#leaseMs / 4);
+    const answer = await Promise.race([
+      work.catch(() => "failed" as const),
+      late.promise,
+    ]);
     clearTimeout(timer);
+    return answer;
   }
 }
 
