@@ -171,7 +171,9 @@ export function fleetFlags(settings: FleetSettings): string[] {
  * @param settings The settings
  * @returns `host:port` of every server
  */
-export function fleetAddresses(settings: FleetSettings): string[] {
+export function fleetAddresses(
+  settings: Pick<FleetSettings, "servers">,
+): string[] {
   return settings.servers.split(",").map((server) => {
     const address = server.trim().replace(/^\w+:\/\//, "").replace(
       /^[^@]*@/,

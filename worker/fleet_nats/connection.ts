@@ -1,17 +1,12 @@
 /**
- * The connection to the server, and what has to be there: one stream of frames, one
- * of work, and five buckets.
+ * The connection to the server.
  *
  * @module
  */
 import {
-  DiscardPolicy,
   jetstream,
   type JetStreamClient,
   type JetStreamManager,
-  jetstreamManager,
-  RetentionPolicy,
-  StorageType,
 } from "@nats-io/jetstream";
 import { type KV, Kvm } from "@nats-io/kv";
 import {
@@ -19,9 +14,24 @@ import {
   credsAuthenticator,
   type NatsConnection,
 } from "@nats-io/transport-node";
+import { requirePermissions } from "@bulkhead/sandbox";
+import { fleetAddresses } from "../fleet_settings.ts";
 import { thisMachine } from "../store/machine.ts";
 import { FleetError, reasonOf } from "./error.ts";
-import { FLEET_SCHEMA, type FleetNames, fleetNames, token } from "./names.ts";
+import { type FleetNames, fleetNames, token } from "./names.ts";
+import {
+  checkSchema,
+  HOST_TTL_MS,
+  makeStreams,
+  openBucket,
+} from "./provision.ts";
+import {
+  checkVersion,
+  connectError,
+  managerOf,
+  permissionError,
+} from "./refusals.ts";
+import { catchResets } from "./resets.ts";
 
 /** Options of {@linkcode connectFleet}. */
 export interface FleetConnectOptions {
@@ -47,17 +57,13 @@ export interface FleetConnectOptions {
   readonly maxFrameBytes?: number;
   /** How long frames are kept. @default 7 days */
   readonly maxFrameAgeMs?: number;
+  /** How long a host counts as there after its last word; said by whoever makes the bucket. @default 20000 */
+  readonly hostTtlMs?: number;
   /** How long the first connection may take. @default 5000 */
   readonly timeoutMs?: number;
   /** Create what is missing on the server. @default true */
   readonly create?: boolean;
 }
-
-/** How long a host counts as there after its last word. */
-export const HOST_TTL_MS = 20_000;
-const DAY_NS = 86_400_000_000_000;
-const MINIMUM = [2, 9, 0] as const;
-const DUPLICATE_WINDOW_NS = 120_000_000_000;
 
 /** A connection to the fleet. Made by {@linkcode connectFleet}. */
 export class Fleet implements AsyncDisposable {
@@ -76,6 +82,7 @@ export class Fleet implements AsyncDisposable {
   readonly #kvm: Kvm;
   readonly #options: FleetConnectOptions;
   readonly #buckets = new Map<string, Promise<KV>>();
+  #hostTtlMs = HOST_TTL_MS;
   readonly #closers: (() => Promise<void> | void)[] = [];
 
   /**
@@ -111,95 +118,41 @@ export class Fleet implements AsyncDisposable {
     return this.nc.info?.max_payload ?? 1_048_576;
   }
 
+  /** How long a host counts as there after its last word, as the server has it. */
+  get hostTtlMs(): number {
+    return this.#hostTtlMs;
+  }
+
+  /** Whether what is missing on the server is made. */
+  get creates(): boolean {
+    return this.#options.create !== false;
+  }
+
   /** @ignore */
   bucket(name: string): Promise<KV> {
     let bucket = this.#buckets.get(name);
     if (bucket === undefined) {
-      bucket = this.#openBucket(name);
+      bucket = openBucket(this.#kvm, this.names, name, this.#options);
       bucket.catch(() => this.#buckets.delete(name));
       this.#buckets.set(name, bucket);
     }
     return bucket;
   }
 
-  async #openBucket(name: string): Promise<KV> {
-    const { names } = this;
-    if (this.#options.create === false) return await this.#kvm.open(name);
-    return await severalTimes(() =>
-      this.#kvm.create(name, {
-        history: 1,
-        replicas: this.#options.replicas ?? 1,
-        storage: StorageType.File,
-        ...name === names.hosts ? { ttl: HOST_TTL_MS } : {},
-      })
-    );
-  }
-
   /** Makes what is missing on the server, and looks at its format. */
   async ensure(): Promise<void> {
     const { names } = this;
     if (this.#options.create !== false) {
-      await this.#ensureStream({
-        name: names.frames,
-        subjects: [`${names.prefix}.frames.>`],
-        storage: StorageType.File,
-        retention: RetentionPolicy.Limits,
-        discard: DiscardPolicy.Old,
-        max_bytes: this.#options.maxFrameBytes ?? 1_073_741_824,
-        max_age: (this.#options.maxFrameAgeMs ?? 7 * DAY_NS / 1e6) * 1e6,
-        duplicate_window: DUPLICATE_WINDOW_NS,
-        allow_direct: true,
-        num_replicas: this.#options.replicas ?? 1,
-      });
-      await this.#ensureStream({
-        name: names.queue,
-        subjects: [`${names.prefix}.queue.>`],
-        storage: StorageType.File,
-        retention: RetentionPolicy.Workqueue,
-        discard: DiscardPolicy.New,
-        max_bytes: 64 * 1024 * 1024,
-        duplicate_window: DUPLICATE_WINDOW_NS,
-        num_replicas: this.#options.replicas ?? 1,
-      });
+      await makeStreams(this.jsm, names, this.#options);
     }
-    await this.#checkSchema();
+    await checkSchema(this);
     await Promise.all(
       [names.sessions, names.asks, names.claims, names.hosts, names.jobs].map((
         name,
       ) => this.bucket(name)),
     );
-  }
-
-  async #ensureStream(
-    config: Parameters<JetStreamManager["streams"]["add"]>[0],
-  ): Promise<void> {
-    await severalTimes(async () => {
-      try {
-        await this.jsm.streams.info(config.name);
-      } catch {
-        await this.jsm.streams.add(config);
-      }
-    });
-  }
-
-  async #checkSchema(): Promise<void> {
-    const meta = await this.bucket(this.names.meta);
-    // A bucket that was made a moment ago may not answer yet.
-    const entry = await severalTimes(() => meta.get("schema"));
-    if (entry === null) {
-      if (this.#options.create !== false) {
-        await meta.create("schema", String(FLEET_SCHEMA)).catch(() => {});
-      }
-      return;
-    }
-    const schema = Number(entry.string());
-    if (schema > FLEET_SCHEMA) {
-      throw new FleetError(
-        "newer_schema",
-        `Cannot use the fleet "${this.names.prefix}": its format is ${schema}, this program knows ${FLEET_SCHEMA}`,
-        "update this program or use another prefix",
-      );
-    }
+    const { ttl } = await (await this.bucket(names.hosts)).status();
+    if (ttl > 0) this.#hostTtlMs = ttl;
   }
 
   /** Forgets buckets and makes them again: for a server that lost its data under us. */
@@ -242,6 +195,11 @@ export async function connectFleet(
     s !== ""
   );
   const tls = decideTls(servers, options);
+  // The client tells a missing grant as a server that is not there.
+  requirePermissions(
+    "Reaching the fleet",
+    fleetAddresses(options).map((host) => ({ name: "net", host })),
+  );
   let nc: NatsConnection;
   catchResets();
   try {
@@ -282,7 +240,7 @@ export async function connectFleet(
     await fleet.ensure();
     return fleet;
   } catch (error) {
-    await nc.close();
+    await nc.close().catch(() => {});
     if (error instanceof FleetError) throw error;
     throw permissionError(options.servers, error);
   }
@@ -303,23 +261,6 @@ function decideTls(
   return true;
 }
 
-/** Hosts that start at the same moment make the same things: whoever is late finds them. */
-async function severalTimes<T>(work: () => Promise<T>): Promise<T> {
-  for (let tries = 1;; tries++) {
-    try {
-      return await work();
-    } catch (error) {
-      if (
-        tries === 6 ||
-        /permissions? violation/i.test(String(error))
-      ) throw error;
-      await new Promise((resolve) =>
-        setTimeout(resolve, tries * 50 * (1 + Math.random()))
-      );
-    }
-  }
-}
-
 async function readCredentials(path: string): Promise<Uint8Array> {
   try {
     return await Deno.readFile(path);
@@ -333,80 +274,6 @@ async function readCredentials(path: string): Promise<Uint8Array> {
   }
 }
 
-function connectError(servers: string, error: unknown): FleetError {
-  const text = reasonOf(error);
-  if (/authoriz|authentic/i.test(text)) {
-    return new FleetError(
-      "not_authorized",
-      `Cannot connect to the fleet "${servers}": the server refused the credentials`,
-      "check the credentials file or user of this host",
-      error,
-    );
-  }
-  if (/tls|certificate|secure/i.test(text)) {
-    return new FleetError(
-      "insecure",
-      `Cannot connect to the fleet "${servers}": ${text}`,
-      "give the server a certificate and name its authority, or set tls to off on a network you trust",
-      error,
-    );
-  }
-  return new FleetError(
-    "unreachable",
-    `Cannot reach the fleet "${servers}": ${text}`,
-    "start nats-server with JetStream there or drop --fleet; local sessions need no server",
-    error,
-  );
-}
-
-function checkVersion(nc: NatsConnection): void {
-  const version = nc.info?.version ?? "0";
-  const parts = version.split(".").map((part) => Number.parseInt(part));
-  for (const [i, least] of MINIMUM.entries()) {
-    const part = parts[i] ?? 0;
-    if (part > least) return;
-    if (part < least) {
-      throw new FleetError(
-        "old_server",
-        `Cannot use the fleet: the server is version ${version}`,
-        `install nats-server ${MINIMUM.join(".")} or newer`,
-      );
-    }
-  }
-}
-
-async function managerOf(nc: NatsConnection): Promise<JetStreamManager> {
-  try {
-    return await jetstreamManager(nc);
-  } catch (error) {
-    throw new FleetError(
-      "no_jetstream",
-      `Cannot use the fleet: the server has no JetStream for this account (${
-        reasonOf(error)
-      })`,
-      "start nats-server with --jetstream, or enable it for the account",
-      error,
-    );
-  }
-}
-
-function permissionError(servers: string, error: unknown): FleetError {
-  if (error instanceof Error && error.name === "TimeoutError") {
-    return new FleetError(
-      "timeout",
-      `Cannot prepare the fleet "${servers}": the server gives no answer`,
-      "look at its load and, in a cluster, whether most of its nodes are there",
-      error,
-    );
-  }
-  return new FleetError(
-    "not_authorized",
-    `Cannot prepare the fleet "${servers}": ${reasonOf(error)}`,
-    "let a user with the host permissions of `bulkhead fleet perms` connect first, and check the server's limits",
-    error,
-  );
-}
-
 /** The host's name and a piece of a hash of its id: the same after a restart, another on a clone. */
 async function hostId(): Promise<string> {
   const machine = await thisMachine();
@@ -417,26 +284,4 @@ async function hostId(): Promise<string> {
     (b) => b.toString(16).padStart(2, "0"),
   ).join("");
   return `${token(machine.host)}-${short}`;
-}
-
-let catching = false;
-
-/**
- * Keeps a reset from ending the program, for good: the client library stops listening
- * to a socket that it closes, also when it connects anew by itself, and the server's
- * reset comes in whenever the network brings it. An error that nobody listens to would
- * be an uncaught one, although what it means was told already.
- */
-function catchResets(): void {
-  if (catching) return;
-  catching = true;
-  globalThis.addEventListener("error", (event) => {
-    if (isSocketReset(event.error)) event.preventDefault();
-  });
-}
-
-/** Only `node:net` says which system call it was: what Deno's own connections throw passes. */
-function isSocketReset(error: unknown): boolean {
-  return error instanceof Error && "syscall" in error && "code" in error &&
-    (error.code === "ECONNRESET" || error.code === "EPIPE");
 }

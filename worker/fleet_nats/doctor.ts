@@ -33,6 +33,7 @@ export async function doctorFleet(
   try {
     fleet = await connectFleet({ ...options, create: false });
   } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
     if (!(error instanceof FleetError)) {
       return [{ name: "server", ok: false, found: reasonOf(error) }];
     }

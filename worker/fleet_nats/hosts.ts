@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { type Fleet, HOST_TTL_MS } from "./connection.ts";
+import type { Fleet } from "./connection.ts";
 import { FLEET_SCHEMA, token } from "./names.ts";
 import type { FleetHostRecord } from "./records.ts";
 
@@ -60,7 +60,7 @@ export class HostBeat {
   /** Says it now, and from now on. */
   now(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.now(), HOST_TTL_MS / 4);
+    this.#timer = setTimeout(() => this.now(), this.#fleet.hostTtlMs / 4);
     this.#writing = this.#writing.then(() => this.#write()).catch(() => {});
   }
 

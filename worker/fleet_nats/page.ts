@@ -6,7 +6,7 @@
 import type { OpenAsk } from "../asks.ts";
 import type { WatchEvent } from "../client.ts";
 import type { PageSession, PageSource } from "../page/source.ts";
-import { type Fleet, HOST_TTL_MS } from "./connection.ts";
+import type { Fleet } from "./connection.ts";
 import { followBucket } from "./follow.ts";
 import {
   askRecord,
@@ -101,13 +101,13 @@ class FleetPageFeed {
       this.#heard.set(key, performance.now());
     }).catch(() => {});
     // A host that says nothing more is not told of: its word runs out.
-    const tick = setInterval(() => this.#forget(), HOST_TTL_MS / 4);
+    const tick = setInterval(() => this.#forget(), this.#fleet.hostTtlMs / 4);
     stop.signal.addEventListener("abort", () => clearInterval(tick));
   }
 
   #forget(): void {
     for (const [key, at] of this.#heard) {
-      if (performance.now() - at < HOST_TTL_MS) continue;
+      if (performance.now() - at < this.#fleet.hostTtlMs) continue;
       this.#heard.delete(key);
       if (this.#hosts.delete(key)) this.#soon();
     }

@@ -10,7 +10,7 @@
 import { AckPolicy, type Consumer, type JsMsg } from "@nats-io/jetstream";
 import type { Worker } from "../worker.ts";
 import type { EndReason } from "../worker_options.ts";
-import { type Fleet, HOST_TTL_MS } from "./connection.ts";
+import type { Fleet } from "./connection.ts";
 import { FleetError, reasonOf } from "./error.ts";
 import { HostBeat } from "./hosts.ts";
 import { changeJob, type JobRecord, readJob, settleJob } from "./jobs.ts";
@@ -347,7 +347,7 @@ export class FleetHost implements AsyncDisposable {
   /** Not all hosts at the same moment. */
   #armSweep(): void {
     if (this.#stopped) return;
-    const every = this.#options.sweepMs ?? HOST_TTL_MS / 2;
+    const every = this.#options.sweepMs ?? this.#fleet.hostTtlMs / 2;
     this.#sweep = setTimeout(async () => {
       await this.#sweepIfNeeded().catch((error) =>
         this.#log(`fleet: ${reasonOf(error)}`)
