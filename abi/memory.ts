@@ -149,15 +149,15 @@ export function cString(text: string): Uint8Array<ArrayBuffer> {
  */
 export function stringStruct(
   pointer: bigint,
-  size: number,
+  size: number | bigint,
 ): Uint8Array<ArrayBuffer> {
-  const bytes = new Uint8Array(16);
+  // Every machine that the ABI is for stores the low byte first, as these words do.
+  const words = new BigUint64Array(2);
   if (size > 0) {
-    const view = new DataView(bytes.buffer);
-    view.setBigUint64(0, pointer, true);
-    view.setBigUint64(8, BigInt(size), true);
+    words[0] = pointer;
+    words[1] = BigInt(size);
   }
-  return bytes;
+  return new Uint8Array(words.buffer);
 }
 
 /** A struct as a callback receives it or a call returns it. */

@@ -15,6 +15,7 @@ import {
   readBytes,
   STRING,
   type StringPlace,
+  stringStruct,
 } from "./memory.ts";
 import type { FunctionPointer } from "./function_table.ts";
 
@@ -124,7 +125,10 @@ export class PluginStrings {
       this.#frees.set(free, call = nativeFunction(free, FREE));
     }
     const bound = call;
-    await this.#gate.run(() => bound.call(placeStruct(place)), true);
+    await this.#gate.run(
+      () => bound.call(stringStruct(place.pointer, place.size)),
+      true,
+    );
     this.freed++;
   }
 
@@ -135,7 +139,7 @@ export class PluginStrings {
     if (call === undefined) {
       this.#freesNow.set(free, call = nativeFunction(free, FREE_NOW));
     }
-    call.call(placeStruct(place));
+    call.call(stringStruct(place.pointer, place.size));
     this.freed++;
   }
 }
@@ -144,12 +148,4 @@ class TooLong extends RangeError {
   constructor(size: bigint, maxBytes: number) {
     super(`it has ${size} bytes, at most ${maxBytes} are read`);
   }
-}
-
-function placeStruct(place: StringPlace): Uint8Array<ArrayBuffer> {
-  const struct = new Uint8Array(16);
-  const view = new DataView(struct.buffer);
-  view.setBigUint64(0, place.pointer, true);
-  view.setBigUint64(8, place.size, true);
-  return struct;
 }

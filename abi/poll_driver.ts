@@ -202,13 +202,17 @@ class CallDriver {
 
   #guardDestroy(kind: CallOutcome["kind"], text: string): void {
     const { cancelGraceMs, stuckMs, onWedged } = this.#options;
-    this.#timers.push(
-      setTimeout(() => this.#settle(kind, text), cancelGraceMs),
-      setTimeout(
-        () => onWedged?.(this.#where),
-        Math.max(stuckMs, cancelGraceMs),
-      ),
-    );
+    // The second timer only after the first: every call passes here, and a timer costs as much as what it watches.
+    const late = () => {
+      this.#settle(kind, text);
+      this.#timers.push(
+        setTimeout(
+          () => onWedged?.(this.#where),
+          Math.max(0, stuckMs - cancelGraceMs),
+        ),
+      );
+    };
+    this.#timers.push(setTimeout(late, cancelGraceMs));
   }
 
   #settle(kind: CallOutcome["kind"], text: string): void {
