@@ -189,7 +189,7 @@ function entryPaths(entry: unknown): string[] {
 }
 
 const PATH_LIKE =
-  /(?:^|_)(?:path|paths|file|files|filename|filenames|filepath|filepaths|outfile|savepath|dir|directory|directories|folder|dest|destination|target|output|out|location|uri|url|root|to|into)$/;
+  /(?:^|_)(?:path|paths|path_in_project|file|files|filename|filenames|filepath|filepaths|outfile|savepath|dir|directory|directories|folder|dest|destination|target|output|out|location|uri|url|root|to|into)$/;
 const SOURCE_LIKE = /(?:^|_)(?:source|src|from|old_path|origin)$/;
 /** Keys that ask for no more than a preview. */
 const DRY_KEYS = ["dryRun", "dry_run"];

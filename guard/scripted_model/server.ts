@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { namePermission } from "@bulkhead/sandbox";
 import { NoSuchToolError, resolveCall, searchFor } from "./calls.ts";
 import { chat } from "./chat.ts";
 import { countTokens, messages } from "./messages.ts";
@@ -476,7 +477,9 @@ export function startScriptedModel(
     try {
       resolve(new ScriptedModel(parsed, options));
     } catch (cause) {
-      if (!(cause instanceof Deno.errors.AddrInUse)) throw cause;
+      if (!(cause instanceof Deno.errors.AddrInUse)) {
+        throw namePermission("Starting the scripted model", cause);
+      }
       throw new Deno.errors.AddrInUse(
         `Cannot start the scripted model: port ${options.port} of 127.0.0.1 is in use: choose another, or 0 for any`,
         { cause },

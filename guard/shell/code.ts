@@ -34,9 +34,18 @@ const MOVES = /^(?:rename|renameSync|renames|replace_file|move|moveSync|mv)$/;
 /** Calls that run a command line. */
 const RUNS =
   /^(?:system|popen|exec|execSync|getoutput|getstatusoutput|check_output|check_call|run|call|Popen|spawn|spawnSync|execFile|execFileSync|shell_exec|passthru|proc_open|qx|`|sh|execa|execaSync|execaCommand|backticks|capture2|capture3|capture2e)$/;
+/** R: functions whose first argument is written. */
+const R_FIRST =
+  /^(?:sink|pdf|png|jpeg|tiff|svg|unlink|file\.remove|file\.create|dir\.create|ggsave)$/;
+/** R: functions whose second argument is written. */
+const R_SECOND =
+  /^(?:write\.(?:csv2?|table)|write_\w+|saveRDS|writeLines|fwrite|dput|file\.copy|file\.rename)$/;
 /** Methods of a path object that write it. */
 const PATH_METHODS =
   /^(?:write_text|write_bytes|touch|mkdir|unlink|rmdir|chmod|symlink_to|hardlink_to|rename|replace|open|write|rmtree|delete|mkpath|binwrite)$/;
+/** SQL that changes a database. */
+const STATEMENT =
+  /^\s*(?:create|insert|update|delete|drop|replace|alter|vacuum)\b/i;
 /** Names that are only dangerous on a file module. */
 const NEEDS_MODULE =
   /^(?:remove|copy|move|replace|rename|delete|link|run|call|exec|touch|mkdir|rm|cp|mv|install|del|sh|truncate|spawn)$/;
@@ -66,6 +75,8 @@ class Scanner {
   readonly #tokens: readonly Token[];
   readonly #language: Lexicon;
   readonly #values: CodeValues;
+  /** `const { writeFileSync: w } = require("fs")`. */
+  readonly #renamed = new Map<string, string>();
   #cwd: string | undefined;
 
   constructor(
@@ -90,10 +101,42 @@ class Scanner {
       const token = this.#tokens[i];
       if (token?.kind === "name") {
         this.#values.assign(i);
-        this.#callAt(i, token.value);
+        this.#rename(i, token.value);
+        this.#callAt(i, this.#renamed.get(token.value) ?? token.value);
       }
       if (token?.kind === "name" || token?.value === "(") this.#pathAt(i);
     }
+  }
+
+  #rename(i: number, name: string): void {
+    const local = this.#tokens[i + 2];
+    const destructures = this.#language === "javascript" &&
+      this.#isMark(i + 1, ":") && local?.kind === "name" &&
+      (this.#isMark(i - 1, "{") || this.#isMark(i - 1, ","));
+    if (!destructures || !/^[,}]$/.test(this.#tokens[i + 3]?.value ?? "")) {
+      return;
+    }
+    if ([FIRST, REMOVES, SECOND, MOVES, RUNS].some((one) => one.test(name))) {
+      this.#renamed.set(local.value, name);
+    }
+  }
+
+  /** R's own functions, whose names hold dots. */
+  #callR(i: number, last: string, start: number): void {
+    const name = this.#isMark(i - 1, ".")
+      ? `${this.#tokens[i - 2]?.value}.${last}`
+      : last;
+    const named = this.#namedArgument(start, "file") ??
+      this.#namedArgument(start, "path") ??
+      this.#namedArgument(start, "filename");
+    const target = R_FIRST.test(name)
+      ? named ?? this.#argument(start, 0)
+      : R_SECOND.test(name)
+      ? named ?? this.#argument(start, 1)
+      : name === "save"
+      ? named
+      : undefined;
+    if (target !== undefined) this.#write(target, "content");
   }
 
   /** `Path("x").write_text(…)`, `(base / "x").touch()`, `p.unlink()`. */
@@ -114,6 +157,7 @@ class Scanner {
       (this.#tokens[i + 1]?.kind === "text" || name === "open");
     if (!bracket && !bare && name !== "`") return;
     const start = bracket ? i + 2 : i + 1;
+    if (this.#language === "r") this.#callR(i, name, start);
     if (!this.#trusted(i, name)) return;
     const exact = this.#values.value(start) ?? this.#named(start, "file");
     const first = exact ?? this.#values.partial(start);
@@ -158,7 +202,12 @@ class Scanner {
       if (name === "extractall" || name === "save") this.#keyword(start);
       return;
     }
-    if (MOVES.test(name)) {
+    if (name === "connect" && this.#follows(i, /^sqlite3$/)) {
+      const changes = this.#tokens.some((token) =>
+        token.kind === "text" && STATEMENT.test(token.value)
+      );
+      if (changes) this.#write(first.text, "content");
+    } else if (MOVES.test(name)) {
       this.#write(first.text, "tree");
       const second = this.#argument(start, 1);
       if (second !== undefined) this.#write(second, "content");
@@ -390,7 +439,10 @@ class Scanner {
     return this.#language !== "javascript" && this.#language !== "python"
       ? true
       : this.#tokens.some((token, j) =>
-        token.value === name && j !== i && j < i &&
+        (token.value === name ||
+          token.value === "*" &&
+            this.#tokens[j - 1]?.value === "import") &&
+        j !== i && j < i &&
         this.#tokens.slice(Math.max(0, j - 12), j).some((before) =>
           /^(?:import|from|require|const)$/.test(before.value)
         )
@@ -424,6 +476,7 @@ class Scanner {
 
   /** The literal value of the n-th argument of a call. */
   #argument(start: number, n: number): string | undefined {
+    if (n === 0) return this.#values.value(start)?.text;
     let depth = 0;
     let count = 0;
     for (let j = start; j < this.#tokens.length && j < start + 400; j++) {

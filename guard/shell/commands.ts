@@ -6,6 +6,7 @@
 import { BUILD_COMMANDS } from "./commands_builds.ts";
 import { DOCUMENT_COMMANDS } from "./commands_documents.ts";
 import { FILE_COMMANDS } from "./commands_files.ts";
+import { OPERATION_COMMANDS } from "./commands_operations.ts";
 import { each, READS, type VerbSpec } from "./verb_spec.ts";
 
 /** Programs that only read, so that no guess about their options is made. */
@@ -34,6 +35,7 @@ export const COMMANDS: Readonly<Record<string, VerbSpec>> = {
   ...FILE_COMMANDS,
   ...BUILD_COMMANDS,
   ...DOCUMENT_COMMANDS,
+  ...OPERATION_COMMANDS,
 };
 
 /** Long options that name an output in programs the table does not know. */
@@ -53,7 +55,11 @@ export const ACCOUNT: Readonly<Record<string, RegExp>> = {
     /^(?:login|logout|context (?:use|create|rm|update)|plugin (?:install|rm|remove))/,
   kubectl:
     /^config (?:use-context|set|unset|delete-|rename-)(?!.*--kubeconfig)/,
+  // A key ring of its own is named by a directory.
+  gpg:
+    /^(?!.*--homedir).*(?:^| )--(?:import|(?:quick-|full-)?gen(?:erate)?-key|delete-(?:secret-)?keys?|edit-key|recv-keys|receive-keys|refresh-keys)(?: |$)/,
   helm: /^(?:repo (?:add|remove|update)|plugin (?:install|uninstall|update))/,
+  bundle: /^config (?:(?:set|unset) )?--global/,
   code: /(?:^| )--(?:un)?install-extension/,
   "huggingface-cli": /^log(?:in|out)/,
   hf: /^auth log(?:in|out)/,

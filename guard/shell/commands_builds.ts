@@ -68,7 +68,7 @@ export const BUILD_COMMANDS: Readonly<Record<string, VerbSpec>> = {
     writes: "-o -d --out-file --out-dir",
   },
   rollup: {
-    takes: "-c -f -i --config --format --input --plugin",
+    takes: "-f -i --format --input --plugin",
     writes: "-o -d --file --dir",
   },
   webpack: { takes: "-c --config --mode --env", writes: "-o --output-path" },

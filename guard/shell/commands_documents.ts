@@ -58,7 +58,7 @@ export const DOCUMENT_COMMANDS: Readonly<Record<string, VerbSpec>> = {
   },
   pdfunite: { operands: "last" },
   qpdf: { operands: "last" },
-  gs: { takes: "-I", singleDash: true },
+  gs: { takes: "-I", writes: "-o -sOutputFile", singleDash: true },
   libreoffice: { takes: "--convert-to --infilter", writes: "--outdir" },
   soffice: { takes: "--convert-to --infilter", writes: "--outdir" },
   exiftool: { takes: "-if", writes: "-o", singleDash: true },

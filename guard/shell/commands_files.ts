@@ -89,6 +89,7 @@ export const FILE_COMMANDS: Readonly<Record<string, VerbSpec>> = {
   unix2dos: ALL,
   mac2unix: ALL,
   base64: { takes: "-w --wrap -b -i", writes: "-o --output" },
+  tree: { takes: "-L -P -I -H -T", writes: "-o" },
   tac: READS,
   script: {
     operands: "first",

@@ -224,6 +224,34 @@ const cloudCopy = (verbs: RegExp): CallReader => (call) => {
   return UNKNOWN_STREAM;
 };
 
+/** `skopeo copy docker://x dir:/place`: local places are told by their transport. */
+const skopeo: CallReader = (call) => {
+  if (!/^(?:copy|sync)$/.test(call.args[0] ?? "")) return UNKNOWN_STREAM;
+  const place = /^(?:dir|oci|oci-archive|docker-archive):([^:]+)/.exec(
+    call.args.at(-1) ?? "",
+  )?.[1];
+  if (place !== undefined) writes(call, place);
+  return UNKNOWN_STREAM;
+};
+
+/** `restic -r REPO backup .`: which sub-commands change the repository. */
+const restic: CallReader = (call) => {
+  const read = readOptions(call.args, {
+    takes:
+      "-r -p -t -H --repo --password-file --target --tag --host --exclude --include --keep-last --keep-daily --cache-dir",
+  });
+  const [sub = ""] = read.operands;
+  const place = optionValue(read, "-t", "--target");
+  if (sub === "restore" && place !== undefined) writes(call, place);
+  const repository = optionValue(read, "-r", "--repo");
+  if (
+    repository !== undefined && !isRemote(repository) &&
+    /^(?:backup|forget|prune|init|unlock|repair|tag|rewrite|copy|key|migrate)$/
+      .test(sub)
+  ) writes(call, repository);
+  return UNKNOWN_STREAM;
+};
+
 /** The programs by name. */
 export const COPIES: Readonly<Record<string, CallReader>> = {
   cp,
@@ -232,7 +260,9 @@ export const COPIES: Readonly<Record<string, CallReader>> = {
   ln,
   link: ln,
   install,
+  restic,
   rsync,
+  skopeo,
   scp: transfer("-P -i -F -o -c -l -J -S -D"),
   aws: cloudCopy(/^(?:cp|mv|sync)$/),
   gsutil: cloudCopy(/^(?:cp|mv|rsync)$/),

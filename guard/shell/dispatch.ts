@@ -36,21 +36,26 @@ import { applyGuess, applyTable, changesAccount } from "./verbs.ts";
 import { SHELL_STRINGS } from "./shell_strings.ts";
 import { unwrap, type Unwrapped, WRAPPERS } from "./wrappers.ts";
 
-const READERS: Readonly<Record<string, CallReader>> = {
-  ...ARCHIVES,
-  ...BUILDS,
-  ...COPIES,
-  ...DOWNLOADS,
-  ...EDITS,
-  ...FILES,
-  ...FIND,
-  ...INTERPRETERS,
-  ...PACKAGES,
-  ...CONTAINERS,
-  ...SHELL_STRINGS,
-  git: readGit,
-  hub: readGit,
-};
+/** The readers by kind; no program has two. */
+export const READER_TABLES: readonly Readonly<Record<string, CallReader>>[] = [
+  ARCHIVES,
+  BUILDS,
+  COPIES,
+  DOWNLOADS,
+  EDITS,
+  FILES,
+  FIND,
+  INTERPRETERS,
+  PACKAGES,
+  CONTAINERS,
+  SHELL_STRINGS,
+  { git: readGit, hub: readGit },
+];
+
+const READERS: Readonly<Record<string, CallReader>> = Object.assign(
+  {},
+  ...READER_TABLES,
+);
 
 /** Names that a project's own script may bear; only from a `bin` directory are they the tool. */
 const COMMON_SCRIPT_NAMES = new Set([

@@ -202,6 +202,17 @@ const psql: CallReader = (call) => {
   return UNKNOWN_STREAM;
 };
 
+/** `exiftool -Artist=x a.jpg`: an assignment among its arguments changes the files. */
+const exiftool: CallReader = (call) => {
+  applyTable(call);
+  const read = readOptions(call.args, { takes: "-if -o", singleDash: true });
+  const changes = call.args.some((arg) => /^-[\w:]+[-+<]?=/.test(arg));
+  if (changes && optionValue(read, "-o") === undefined) {
+    for (const path of read.operands) writes(call, path);
+  }
+  return UNKNOWN_STREAM;
+};
+
 /** The programs by name. */
 export const EDITS: Readonly<Record<string, CallReader>> = {
   patch,
@@ -212,6 +223,7 @@ export const EDITS: Readonly<Record<string, CallReader>> = {
   duckdb: sqlite,
   psql,
   emacs,
+  exiftool,
   vim: editor,
   vi: editor,
   nvim: editor,

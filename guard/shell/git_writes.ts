@@ -84,6 +84,11 @@ export function ownWrites(call: Call, options: Options): void {
       }
       return;
     }
+    case "svn":
+      if (operands[0] === "clone" && operands[2] !== undefined) {
+        writes(call, operands[2], "content", MUTATION);
+      }
+      return;
     case "push": {
       if (hasOption(options, "-n", "--dry-run")) return;
       const target = optionValue(options, "--repo") ?? operands[0];

@@ -4,8 +4,9 @@
  * @module
  */
 import { readAwk } from "./awk.ts";
-import { type Call, type CallReader, writes } from "./call.ts";
+import { type Call, type CallReader, refuses, writes } from "./call.ts";
 import { scanCode } from "./code.ts";
+import { INSTALL } from "./installs.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { denoPackages, nodePackages } from "./packages_node.ts";
 import { readPowerShell } from "./powershell.ts";
@@ -395,6 +396,15 @@ const expect: CallReader = (call) => {
   return UNKNOWN_STREAM;
 };
 
+const R = interpreter("r", "-e");
+
+const rscript: CallReader = (call) => {
+  if (/\binstall\.packages\(/.test(call.args.join(" "))) {
+    refuses(call, { ...INSTALL, verb: call.name });
+  }
+  return R(call);
+};
+
 /** The programs by name. */
 export const INTERPRETERS: Readonly<Record<string, CallReader>> = {
   python,
@@ -416,7 +426,7 @@ export const INTERPRETERS: Readonly<Record<string, CallReader>> = {
   php: interpreter("php", "-r", "-d -c -f -B -R -E"),
   lua: interpreter("lua", "-e", "-l"),
   luajit: interpreter("lua", "-e", "-l"),
-  Rscript: interpreter("r", "-e"),
+  Rscript: rscript,
   awk: readAwk,
   gawk: readAwk,
   mawk: readAwk,

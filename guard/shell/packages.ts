@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { joinPath } from "@bulkhead/sandbox/paths";
 import { type CallReader, refuses, writes } from "./call.ts";
 import { INSTALL, PIP, runs } from "./installs.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
@@ -126,7 +127,15 @@ const cargo: CallReader = (call) => {
   return UNKNOWN_STREAM;
 };
 
-const go: CallReader = (call) => {
+const go: CallReader = (outer) => {
+  // `go build -C dir`: a change of directory, wherever it stands before the operands.
+  const [name = "", flag, place] = outer.args;
+  const moved = flag === "-C" && place !== undefined;
+  const state = moved ? outer.state.fork() : outer.state;
+  if (moved) state.cwd = state.cwd.map((cwd) => joinPath(cwd, place));
+  const call = moved
+    ? { ...outer, state, args: [name, ...outer.args.slice(3)] }
+    : outer;
   const read = readOptions(call.args, {
     takes: "-C",
     stopsAtOperand: true,
@@ -154,6 +163,27 @@ const go: CallReader = (call) => {
       label: "go clean changes the package cache",
     });
   } else applyTable(call);
+  return UNKNOWN_STREAM;
+};
+
+/** Maven's and Gradle's goals that copy what was built into the account's repository. */
+const publishes = (goals: RegExp): CallReader => (call) => {
+  const goal = call.args.find((arg) => goals.test(arg));
+  const place = call.args.map((arg) =>
+    /^-Dmaven\.repo\.local=(.+)$/.exec(arg)?.[1]
+  )
+    .find((one) => one !== undefined);
+  if (goal !== undefined) {
+    if (place !== undefined) writes(call, place);
+    else {
+      refuses(call, {
+        rule: "package",
+        label: "artifact install into the account's repository",
+        verb: `${call.name} ${goal}`,
+      });
+    }
+  }
+  applyTable(call);
   return UNKNOWN_STREAM;
 };
 
@@ -378,7 +408,6 @@ export const PACKAGES: Readonly<Record<string, CallReader>> = {
     /^(?:upgrade|downgrade|channel \w|precache|pub global (?:de)?activate)\b/,
   ),
   R: managerByLine(/(?:^| )CMD (?:INSTALL|REMOVE)\b|\binstall\.packages\(/),
-  Rscript: managerByLine(/\binstall\.packages\(/),
   julia: managerByLine(/\bPkg\.(?:add|rm|update|develop)\b/),
   cpanm: (call) => {
     const read = readOptions(call.args, {
@@ -397,6 +426,10 @@ export const PACKAGES: Readonly<Record<string, CallReader>> = {
     }
     return UNKNOWN_STREAM;
   },
+  mvn: publishes(/^(?:install|install:install-file|dependency:get)$/),
+  mvnw: publishes(/^(?:install|install:install-file)$/),
+  gradle: publishes(/^(?:\S*:)?publishToMavenLocal$/),
+  gradlew: publishes(/^(?:\S*:)?publishToMavenLocal$/),
   composer: (call) => {
     const [scope, action = ""] = call.args;
     if (

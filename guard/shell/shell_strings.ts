@@ -21,6 +21,49 @@ function debuggers(call: Call): Stream {
     if (text !== undefined) {
       call.context.run.text(text, call.state.fork(), {});
     }
+    const saved = SAVES.exec(value ?? "")?.[1];
+    if (saved !== undefined) writes(call, saved);
+  }
+  return UNKNOWN_STREAM;
+}
+
+/** A debugger's commands that write a file. */
+const SAVES =
+  /^\s*(?:(?:dump|append)\s+(?:\w+\s+)?(?:memory|value)|set\s+logging\s+file|save\s+\w+|generate-core-file|gcore)\s+(\S+)/;
+
+/** `lftp -c`: what it gets, and where to. */
+function lftp(call: Call): Stream {
+  const read = readOptions(call.args, { takes: "-c -e -f -u -p" });
+  for (const [, value = ""] of read.options) {
+    for (const command of value.split(";")) {
+      const words = command.trim().split(/\s+/);
+      if (words[0] === "lcd") writes(call, words[1] ?? "");
+      const at = words.findIndex((word) => /^-[oO]$/.test(word));
+      if (/^(?:get|pget|mget|mirror)$/.test(words[0] ?? "") && at !== -1) {
+        writes(call, words[at + 1] ?? "");
+      } else if (words[0] === "mirror" && !words.includes("-R")) {
+        writes(
+          call,
+          words.slice(1).filter((word) => !word.startsWith("-"))[1] ?? ".",
+        );
+      }
+    }
+  }
+  return UNKNOWN_STREAM;
+}
+
+/** `socat`: addresses that open a file to write it, or run a command. */
+function socat(call: Call): Stream {
+  for (const address of call.args) {
+    const [, kind = "", rest = ""] = /^!*(\w+):(.*)$/.exec(address) ?? [];
+    const [place = ""] = rest.split(",");
+    if (/^(?:create|gopen|file|open)$/i.test(kind)) {
+      const reads = /^(?:file|open)$/i.test(kind) &&
+        !/,(?:creat|create|append|trunc|wronly|rdwr)/.test(rest);
+      if (!reads) writes(call, place);
+    } else if (/^(?:exec|system|shell)$/i.test(kind)) {
+      call.context.run.text(place, call.state.fork(), {});
+    }
   }
   return UNKNOWN_STREAM;
 }
@@ -44,6 +87,8 @@ export const SHELL_STRINGS: Readonly<Record<string, CallReader>> = {
       }),
     ),
   "npm-run-all": () => UNKNOWN_STREAM,
+  lftp,
+  socat,
   gdb: debuggers,
   lldb: debuggers,
   at: (call) => {

@@ -1,0 +1,48 @@
+/**
+ * Programs that back up, scan, and move images and packets. Data only.
+ *
+ * @module
+ */
+import { each, type VerbSpec } from "./verb_spec.ts";
+
+/** A registry's client: what is pulled or exported lands in the second operand. */
+const PULLS: VerbSpec = { operands: "second", takes: "--platform --format" };
+
+/** The rows by program. */
+export const OPERATION_COMMANDS: Readonly<Record<string, VerbSpec>> = {
+  // Backups
+  borg: {
+    subs: {
+      ...each("create init delete prune compact check rename", {
+        operands: "first",
+        takes: "-C -e --compression --exclude --encryption --comment",
+      }),
+      ...each("list info diff", {}),
+    },
+  },
+  unison: { operands: "all", takes: "-path -ignore -batch", singleDash: true },
+  // Images and packages
+  crane: { subs: { pull: PULLS, export: PULLS } },
+  oras: { subs: { pull: { writes: "-o --output" } } },
+  cabextract: { takes: "-F -p", writes: "-d --directory" },
+  // Networks
+  nmap: {
+    takes: "-p -iL -e -S -D -T --script --script-args --exclude",
+    writes: "-oN -oX -oG -oA -oS",
+    singleDash: true,
+  },
+  // Toolchains
+  xcodebuild: {
+    takes: "-scheme -project -workspace -destination -configuration -sdk",
+    writes:
+      "-derivedDataPath -archivePath -resultBundlePath -exportPath -resultStreamPath",
+    singleDash: true,
+  },
+  swift: {
+    takes: "-c --configuration --product --target -Xswiftc",
+    writes: "--scratch-path --build-path --cache-path --package-path -o",
+  },
+  zig: {
+    writes: "-p --prefix --cache-dir --global-cache-dir",
+  },
+};
