@@ -43,6 +43,19 @@ class World implements AsyncDisposable {
     return ["run", "--script", `${this.dir}/script.json`, "--cwd", this.ws];
   }
 
+  /** Starts a program whose lines of JSON are read one by one. */
+  follow(...args: string[]): Lines {
+    const child = new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", MOD, ...args, "--json"],
+      env: this.env,
+      stdin: "null",
+      stdout: "piped",
+      stderr: "null",
+    }).spawn();
+    this.#started.push(child);
+    return new Lines(child);
+  }
+
   async bulkhead(
     ...args: string[]
   ): Promise<{ code: number; out: string; err: string }> {
@@ -56,16 +69,8 @@ class World implements AsyncDisposable {
   }
 
   /** Starts a run with `--keep --json` and gives its events one by one. */
-  async keep(args: string[]): Promise<Kept> {
-    const child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", MOD, ...args, "--keep", "--json", "go"],
-      env: this.env,
-      stdin: "null",
-      stdout: "piped",
-      stderr: "null",
-    }).spawn();
-    this.#started.push(child);
-    const kept = new Kept(child);
+  async keep(args: string[]): Promise<Lines> {
+    const kept = this.follow(...args, "--keep", "go");
     await kept.until(({ type }) => type === "start");
     return kept;
   }
@@ -84,8 +89,8 @@ class World implements AsyncDisposable {
   }
 }
 
-/** A run that is kept, by its lines. */
-class Kept {
+/** A run that is kept or followed, by its lines. */
+class Lines {
   readonly child: Deno.ChildProcess;
   readonly events: Record<string, unknown>[] = [];
   readonly #reader: ReadableStreamDefaultReader<string>;
@@ -113,11 +118,16 @@ class Kept {
     }
   }
 
-  /** Reads to the end. */
+  /** Reads to the end; the exit code. */
+  async rest(): Promise<number> {
+    while (!(await this.#reader.read()).done);
+    return (await this.child.status).code;
+  }
+
+  /** Reads the closing summary of a run. */
   async end(): Promise<{ code: number; summary: Record<string, unknown> }> {
     const summary = await this.until(({ type }) => type === "summary");
-    while (!(await this.#reader.read()).done);
-    return { code: (await this.child.status).code, summary };
+    return { code: await this.rest(), summary };
   }
 
   /** The id in the path of the socket. */
@@ -172,13 +182,13 @@ Deno.test("--keep: listed, attached to, answered and stopped from other processe
   assertStringIncludes(again.err, '"x": it is not open');
 
   // Whoever watches sees it from the first frame to the end.
-  const watching = world.bulkhead("attach", id, "--json");
+  const watching = world.follow("attach", id);
+  await watching.until((line) => JSON.stringify(line).includes('"after"'));
   const stopped = await world.bulkhead("worker", "stop", id);
   assertEquals([stopped.code, stopped.err], [0, ""]);
   const { code, summary } = await kept.end();
   assertEquals([code, summary.outcome], [0, "completed"]);
-  const seen = await watching;
-  if (seen.code === 0) assertStringIncludes(seen.out, '"after"');
+  assertEquals(await watching.rest(), 0);
   assertEquals(speakingOf(world.dir), []);
   const gone = await world.bulkhead("attach", id);
   assertEquals(gone.code, 1);
