@@ -6,7 +6,7 @@
 
 import { decodeToolResult, type NativeToolResult } from "./codec.ts";
 import type { InvokeOutcome } from "./engine_types.ts";
-import { AbiError } from "./errors.ts";
+import { AbiError, VERIFY_IT } from "./errors.ts";
 import { isObject, parseJson } from "./json.ts";
 import type { CallOutcome } from "./poll_driver.ts";
 
@@ -78,7 +78,7 @@ export function callResult(
   throw fail(
     "protocol",
     `Tool "${tool}" of plugin "${plugin}" broke the ABI: ${text}`,
-    'run "bulkhead abi verify" on it',
+    VERIFY_IT,
   );
 }
 

@@ -5,7 +5,7 @@
  */
 
 import type { IsolationBackend } from "@bulkhead/sandbox";
-import { AbiError } from "./errors.ts";
+import { AbiError, VERIFY_IT } from "./errors.ts";
 import type { Head } from "./rpc.ts";
 import { readCode, signalOf } from "./wire.ts";
 
@@ -56,7 +56,7 @@ export function crashError(
   const said = lastWords(tail, ended);
   return new AbiError("crashed", said === "" ? what : `${what}: ${said}`, {
     plugin: name,
-    fix: `run "bulkhead abi verify" on it, or ask its author`,
+    fix: VERIFY_IT,
     ...ended === undefined ? {} : { signal: ended },
     ...ended === undefined && code !== null ? { exitCode: code } : {},
     stderrTail: tail,

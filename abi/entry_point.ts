@@ -71,7 +71,8 @@ export async function openLibrary(
       `Cannot load "${path}": the loader refused it: ${whyNot(path)}`,
       {
         plugin: plugin,
-        fix: "install the libraries it needs, or build it for this system",
+        fix:
+          "install the libraries it needs, let it read those outside its own directory, or build it for this system",
       },
     );
   }

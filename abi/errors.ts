@@ -105,3 +105,6 @@ export class AbiError extends Error {
     this.stderrTail = options.stderrTail;
   }
 }
+
+/** What to do about a plugin that breaks the ABI. */
+export const VERIFY_IT = 'run "bulkhead abi verify" on it, or ask its author';

@@ -44,7 +44,7 @@ export {
   type InvokeKind,
   type InvokeOutcome,
 } from "./engine_types.ts";
-export * from "./errors.ts";
+export { AbiError, type AbiErrorCode, type AbiErrorOptions } from "./errors.ts";
 export { generateHeader } from "./header.ts";
 export * from "./host.ts";
 export * from "./plugin.ts";

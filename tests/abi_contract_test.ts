@@ -259,6 +259,38 @@ test("declarations: nonsense is refused, the wrong types are left out, the last 
   assertEquals(plugin.registration.platforms, ["Linux"]);
 });
 
+test("priority and platforms are for event handlers: everything else goes by the order of loading", async () => {
+  await using host = new NativeHost();
+  for (
+    const [name, declared] of [
+      ["a", { priority: 300 }],
+      ["b", { priority: 1 }],
+      ["c", { priority: 0, platforms: ["Windows", "ANDROID"] }],
+    ] as const
+  ) {
+    host.add(
+      await open("order", { name }, [
+        `-DNAME="${name}"`,
+        `-DDECLARE=${JSON.stringify(JSON.stringify(declared))}`,
+      ]),
+    );
+  }
+  const { skillPaths } = await host.discoverResources("/w");
+  assertEquals(skillPaths, ["a", "b", "c"]);
+  const start = { prompt: "p", systemPrompt: ">" };
+  assertEquals(await host.beforeAgentStart(start), ">abc");
+  // For one run: the next one begins anew.
+  assertEquals(await host.beforeAgentStart(start), ">abc");
+  const { veto, problems } = await host.dispatch({ type: "BeforeTuiStart" });
+  assertEquals(veto, { plugin: "b", effect: "exit", exitCode: 3 });
+  assertEquals(problems, [
+    `Plugin "c": BeforeTuiStart is skipped on linux, it declares Windows, ANDROID`,
+  ]);
+  for (const plugin of host.plugins) {
+    assertEquals((await accounts(plugin)).wrong, []);
+  }
+});
+
 test("handlers' outputs are freed whatever they are, and errors keep their words", async () => {
   await using host = new NativeHost();
   const plugin = await open("outputs");

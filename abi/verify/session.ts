@@ -5,7 +5,7 @@
  */
 
 import { JsonText } from "../codec.ts";
-import { AbiError } from "../errors.ts";
+import { AbiError, VERIFY_IT } from "../errors.ts";
 import { loadNativePlugin, type NativePlugin } from "../plugin.ts";
 import type { CallToolOptions } from "../plugin_options.ts";
 import type { Finding, VerifyOptions, VerifyReport } from "./report.ts";
@@ -93,7 +93,7 @@ export class VerifySession {
           "error",
           check,
           `${what}: ${error.message}`,
-          error.fix ?? "run the library under a debugger",
+          fixOf(error),
         );
         await this.#restart();
         return;
@@ -117,7 +117,7 @@ export class VerifySession {
         }
         return;
       case "protocol":
-        this.found("error", check, `${what}: ${error.message}`, error.fix);
+        this.found("error", check, `${what}: ${error.message}`, fixOf(error));
         return;
       default:
         this.found(
@@ -200,4 +200,11 @@ export class VerifySession {
       });
     }
   }
+}
+
+/** Whoever reads the report has verified it already. */
+function fixOf({ fix }: AbiError): string | undefined {
+  return fix === VERIFY_IT
+    ? "run it under a debugger, or build it with -fsanitize=address"
+    : fix;
 }
