@@ -21,7 +21,7 @@ import {
 } from "./support/worker_world.ts";
 
 async function gone(pid: number): Promise<boolean> {
-  const until = performance.now() + 5000;
+  const until = performance.now() + 60_000;
   while (performance.now() < until) {
     const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
     if (stat === "" || / [ZX] /.test(stat.slice(stat.lastIndexOf(")")))) {
@@ -109,6 +109,26 @@ Deno.test("worker: a killed agent loses its turn and withdraws its asks", async 
   );
   assertEquals((await world.events("agent_exited"))[0]?.data.exit_code, null);
   await assertRejects(() => worker.send("more"));
+});
+
+Deno.test("worker: an agent that is killed while it is being ended leaves an orderly end", async () => {
+  await using world = await WorkerWorld.make();
+  await world.row();
+  const file = `${world.root}/pid`;
+  const worker = await world.script(
+    `${INIT}; cat >/dev/null; echo $$ > '${file}'; while :; do sleep 1; done`,
+  );
+  const ending = worker.end();
+  const pid = await pidIn(file);
+  Deno.kill(pid, "SIGKILL");
+  const end = await ending;
+  assertEquals([end.reason, end.agent.signal], ["shutdown", "SIGKILL"]);
+  assertEquals((await world.state()).status, "exited");
+  assertEquals(
+    (await readRegistry(world.home)).rows.map((row) => row.status),
+    ["exited"],
+  );
+  assert(await gone(pid));
 });
 
 Deno.test("worker: a flood on stderr neither blocks the agent nor grows us", async () => {

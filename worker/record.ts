@@ -7,6 +7,7 @@
 
 import type { AgentEnd } from "./agents/driver.ts";
 import { AgentStartError } from "./agents/start_error.ts";
+import { askBrake, EARLY_DEATH_MS, earlyDeath } from "./crash_brake.ts";
 import type { Session } from "./session.ts";
 import { SessionClaims } from "./session_claims.ts";
 import { appendEvent, fitEventData } from "./store/events.ts";
@@ -27,15 +28,6 @@ import {
   type WorkerStateChange,
 } from "./store/state.ts";
 import type { EndReason, WorkerOptions } from "./worker_options.ts";
-
-/** A death this soon after the start, without a finished turn, counts as one in a row. */
-const EARLY_DEATH_MS = 10_000;
-
-/** So many early deaths in a row, and the session is not started again for a while. */
-const MAX_DEATHS = 5;
-
-/** How long that while is. */
-const BRAKE_MS = 600_000;
 
 /** The record of one worker. */
 export class WorkerRecord {
@@ -115,7 +107,9 @@ export class WorkerRecord {
   async startFailed(error: unknown): Promise<void> {
     // A program that is not there is no session that keeps dying.
     if (!(error instanceof AgentStartError)) return;
-    await this.#change(this.#death(error.end.stderrTail || error.message));
+    await this.#change(
+      await earlyDeath(++this.#deaths, error.end.stderrTail || error.message),
+    );
   }
 
   /**
@@ -187,7 +181,9 @@ export class WorkerRecord {
     const early = reason === "child_exited" && session.turns.finished === 0 &&
       performance.now() - this.#startedAt < EARLY_DEATH_MS;
     await this.#change({
-      ...(early ? this.#death(end.stderrTail) : { restart_count: 0 }),
+      ...(early
+        ? await earlyDeath(++this.#deaths, end.stderrTail)
+        : { restart_count: 0 }),
       status: reason === "child_exited" ? "orphaned" : "exited",
       ready: false,
       ended_at: new Date().toISOString(),
@@ -267,43 +263,22 @@ export class WorkerRecord {
     }
   }
 
-  /** A session that dies at once each time is not started for ever: the wait doubles, then it is refused for a while. */
   async #brake(before: WorkerState): Promise<void> {
-    const last = before.last_restart_at === null
-      ? NaN
-      : Date.parse(before.last_restart_at);
-    const since = Date.now() - last;
-    // A clock that was set back reads as long ago.
-    const recent = since >= 0 && since < BRAKE_MS;
-    if (!recent || before.restart_count <= 0 || this.#options.force === true) {
-      return;
-    }
-    this.#deaths = before.restart_count;
-    if (this.#deaths >= MAX_DEATHS) {
+    if (this.#options.force === true) return;
+    const { deaths, waitMs, refused } = await askBrake(before);
+    this.#deaths = deaths;
+    if (refused) {
       await this.#change({ status: "permanent_dead", ready: false });
       const last = String(before.last_error ?? "").trim().split("\n").at(-1) ??
         "";
       throw new Deno.errors.Busy(
-        `Cannot start the worker "${this.#options.shortId}": its agent died at once ${this.#deaths} times in a row` +
+        `Cannot start the worker "${this.#options.shortId}": its agent died at once ${deaths} times in a row` +
           `${
             last === "" ? "" : `, last with "${last}"`
           }; start it with --force or after ten minutes`,
       );
     }
-    if (this.#deaths < 2) return;
-    const wait = 500 * 2 ** (this.#deaths - 1) - since;
-    if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-  }
-
-  #death(why: string): WorkerStateChange {
-    this.#deaths++;
-    return {
-      status: "failed",
-      ready: false,
-      restart_count: this.#deaths,
-      last_restart_at: new Date().toISOString(),
-      last_error: why,
-    };
+    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
   }
 
   async #register(

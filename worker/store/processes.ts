@@ -14,6 +14,16 @@ export interface ProcessStart {
   readonly ms: number;
 }
 
+/**
+ * Milliseconds since the machine booted: it goes on when the clock of the day jumps.
+ *
+ * @returns The time
+ */
+export async function uptimeMs(): Promise<number> {
+  const ticks = (await processStart(Deno.pid))?.ticks ?? 0;
+  return ticks * (1000 / TICKS) + performance.now();
+}
+
 /** Memory and start of a process. */
 export interface ProcessInfo extends ProcessStart {
   /** Resident memory in bytes. */
