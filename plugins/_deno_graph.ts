@@ -44,7 +44,8 @@ async function inspect(
     "--no-lock",
     "--no-remote",
     "--no-npm",
-    module,
+    // As a path, "%" and its like in it would be taken for escapes.
+    fileUrl(module),
   ];
   const result = await run(argv, {
     cwd: dir,

@@ -8,6 +8,7 @@ export class Gate {
   readonly #options: LoadOptions;
   readonly #warnings: string[];
   readonly #store: TrustStore;
+  readonly #answers = new Map<string, Promise<boolean>>();
   #records: Map<string, TrustRecord> | undefined;
 
   constructor(options: LoadOptions, warnings: string[]) {
@@ -45,7 +46,11 @@ export class Gate {
         quote(`${manifest.name}=${digest.hash}`, 1000)
       }`;
     }
-    return await this.#ask(plugin, record) ? undefined : `${what}`;
+    // Two links to one directory are one question.
+    const key = `${digest.hash}\0${dir}`;
+    const answer = this.#answers.get(key) ?? this.#ask(plugin, record);
+    this.#answers.set(key, answer);
+    return await answer ? undefined : what;
   }
 
   async #read(): Promise<Map<string, TrustRecord>> {

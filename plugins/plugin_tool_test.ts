@@ -276,3 +276,17 @@ Deno.test("execute() withholds the answer when the content was swapped and put b
   assertStringIncludes(resultText(result), "changed while it ran");
   assert(!resultText(result).includes("SECOND"));
 });
+
+Deno.test("execute() of a Deno tool works whatever stands in its path", async () => {
+  await using world = await World.create();
+  await world.plugin(
+    "100% # ? ü",
+    'name = "p"\n[[tools]]\nname = "t"\nruntime = "deno"\nmodule = "50%25 a#b?.ts"\n',
+    {
+      "50%25 a#b?.ts": 'import { word } from "./lib.ts";\nconsole.log(word);\n',
+      "lib.ts": 'export const word = "found";\n',
+    },
+  );
+  const tool = await world.tool("plugin__p__t");
+  assertEquals(resultText(await tool.execute({})), "found\n");
+});

@@ -297,3 +297,15 @@ Deno.test("loadPlugins() puts no question when it need not", async () => {
 function assertNever(): never {
   throw new Error("no question was put");
 }
+
+Deno.test("two ways to one directory are one question", async () => {
+  await using world = await World.create();
+  const dir = await world.plugin("a", `name = "n"\n${MANIFEST}`);
+  await Deno.symlink(dir, `${world.plugins}/b`);
+  for (const answer of ["once", "always", "no"] as const) {
+    const asked: TrustQuestion[] = [];
+    await new TrustStore(world.home).clear();
+    await world.outcome({ ask: true, trust: answering(answer, asked) });
+    assertEquals(asked.length, 1, answer);
+  }
+});
