@@ -1,3 +1,4 @@
+// deno-lint-ignore-file camelcase -- field names are the files' own
 /** The clock of the day jumps: what waits goes on by a clock that does not. */
 
 import { assert, assertEquals, assertRejects } from "@std/assert";
@@ -16,9 +17,8 @@ class Clock implements Disposable {
     const real = this.#real;
     const shift = () => this.#shift;
     globalThis.Date = class extends real {
-      constructor(...args: []) {
-        if (args.length === 0) super(real.now() + shift());
-        else super(...args);
+      constructor(...args: [number?]) {
+        super(...args.length === 0 ? [real.now() + shift()] : args as [number]);
       }
       static override now(): number {
         return real.now() + shift();

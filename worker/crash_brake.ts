@@ -1,4 +1,3 @@
-// deno-lint-ignore-file camelcase -- field names are the file's own
 /**
  * The brake on a session that dies at once each time: the wait doubles, then it is refused for a while.
  *
