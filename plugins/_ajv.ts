@@ -45,6 +45,8 @@ async function makeCompiler(): Promise<(schema: JsonSchema) => Validate> {
         return cost > MAX_MATCH_STEPS || patternSteps > MAX_PATTERN_STEPS ||
           bounded.test(text);
       },
+      // The library tells patterns apart by this.
+      toString: (): string => pattern,
     };
   };
   // The library prints this into the source of stand-alone validators, which are not made here.

@@ -275,3 +275,22 @@ function deep(levels: number): JsonSchema {
   }
   return schema;
 }
+
+Deno.test("ArgumentValidator tells the patterns of one schema apart", async () => {
+  const validator = new ArgumentValidator({
+    type: "object",
+    properties: { a: { pattern: "^a$" }, b: { $ref: "#/$defs/b" } },
+    patternProperties: { "^n_": { type: "number" } },
+    additionalProperties: false,
+    $defs: { b: { type: "string", pattern: "^b$" } },
+  });
+  assertEquals(await validator.problem({ a: "a", b: "b", n_x: 1 }), undefined);
+  assertStringIncludes(
+    await validator.problem({ a: "a", b: "a" }) ?? "",
+    '"b" must match the pattern "^b$"',
+  );
+  assertStringIncludes(
+    await validator.problem({ n_x: "1" }) ?? "",
+    '"n_x" must be number',
+  );
+});
