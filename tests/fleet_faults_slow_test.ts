@@ -18,17 +18,26 @@ import {
   sweepFleet,
   viewFleet,
 } from "@bulkhead/worker/fleet";
-import { freePort, startNats, TestLink } from "./support/nats_server.ts";
+import { eventually } from "./support/eventually.ts";
+import {
+  acknowledged,
+  killAll,
+  startProgram,
+} from "./support/fleet_program.ts";
+import {
+  patiently,
+  startCluster,
+  startNats,
+  TestLink,
+} from "./support/nats_server.ts";
 import { hasTool } from "./support/require_tool.ts";
+import { sideBySide, type Waiting } from "./support/side_by_side.ts";
 
-const ready = hasTool("nats-server");
+const tests: Waiting[] = [];
 
 function faultTest(name: string, fn: (dir: string) => Promise<void>): void {
-  Deno.test({
+  tests.push({
     name: `fleet faults: ${name}`,
-    ignore: !ready,
-    sanitizeOps: false,
-    sanitizeResources: false,
     async fn() {
       const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "ff" }));
       await Deno.mkdir(`${dir}/ws`);
@@ -39,18 +48,6 @@ function faultTest(name: string, fn: (dir: string) => Promise<void>): void {
       }
     },
   });
-}
-
-async function eventually(
-  what: string,
-  fits: () => Promise<boolean> | boolean,
-  ms = 60_000,
-): Promise<void> {
-  const deadline = performance.now() + ms;
-  while (!await fits()) {
-    if (performance.now() > deadline) throw new Error(`never came: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 const urlOf = (server: { port: number }) => `nats://127.0.0.1:${server.port}`;
@@ -177,7 +174,6 @@ faultTest("a full disk costs nothing once there is room", async (dir) => {
       async () =>
         (await new RemoteWorker(two, "one.s").record().catch(() => undefined))
           ?.next === end,
-      30_000,
     );
     assertEquals(await readTo(two, "one.s", end), end);
     assert(seat.lease.valid);
@@ -210,7 +206,6 @@ faultTest("a slow reader holds up nobody and misses nothing", async (dir) => {
       (await new RemoteWorker(two, "one.s").record())?.next ===
         worker.session.log.end,
   );
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
   link.heal();
   const end = worker.session.log.end;
   assert(end > 20_000);
@@ -223,30 +218,11 @@ faultTest("a slow reader holds up nobody and misses nothing", async (dir) => {
 faultTest(
   "each node of a cluster dies and comes back, one after another",
   async (dir) => {
-    const ports = [0, 1, 2].map(() => ({
-      client: freePort(),
-      route: freePort(),
-    }));
-    const routes = ports.map((p) => `"nats://127.0.0.1:${p.route}"`).join(", ");
-    const servers = await Promise.all(ports.map((p, i) =>
-      startNats({
-        port: p.client,
-        config:
-          `server_name: n${i}\ncluster { name: test, listen: "127.0.0.1:${p.route}", routes: [${routes}] }`,
-      })
-    ));
+    const servers = await startCluster();
     try {
       const all = servers.map(urlOf).join(",");
-      const open = async (host: string): Promise<Fleet> => {
-        for (let tries = 0;; tries++) {
-          try {
-            return await connectFleet({ servers: all, host, replicas: 3 });
-          } catch (error) {
-            if (tries > 40) throw error;
-            await new Promise((resolve) => setTimeout(resolve, 250));
-          }
-        }
-      };
+      const open = (host: string) =>
+        patiently(() => connectFleet({ servers: all, host, replicas: 3 }));
       await using one = await open("one");
       await using two = await open("two");
       const { seat, worker } = await talker(one, dir, 500, 20_000);
@@ -273,28 +249,6 @@ faultTest(
   },
 );
 
-/** A machine as a process of its own. */
-async function machine(
-  program: string,
-  args: readonly string[],
-): Promise<Deno.ChildProcess> {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "-A",
-      "--no-lock",
-      `--config=${new URL("../deno.json", import.meta.url).pathname}`,
-      new URL(`./support/${program}`, import.meta.url).pathname,
-      ...args,
-    ],
-    stdout: "piped",
-  }).spawn();
-  const reader = child.stdout.getReader();
-  await reader.read();
-  reader.cancel().catch(() => {});
-  return child;
-}
-
 faultTest(
   "what nobody can take over is told, and not run again",
   async (dir) => {
@@ -302,10 +256,11 @@ faultTest(
     await using fleet = await connectFleet({
       servers: urlOf(server),
       host: "watcher",
+      hostTtlMs: 8_000,
     });
     // One session that was never queued, one that was.
     const children = [
-      await machine("fleet_host.ts", [
+      await startProgram("fleet_host.ts", [
         urlOf(server),
         dir,
         crypto.randomUUID(),
@@ -314,7 +269,12 @@ faultTest(
           script: { schema: 1, turns: [{ steps: [{ say: "hi" }] }] },
         }),
       ]),
-      await machine("fleet_placement_host.ts", [urlOf(server), "a", dir, "1"]),
+      await startProgram("fleet_placement_host.ts", [
+        urlOf(server),
+        "a",
+        dir,
+        "1",
+      ]),
     ];
     try {
       const sessionId = crypto.randomUUID();
@@ -327,11 +287,11 @@ faultTest(
       });
       const ran = () => Deno.readTextFile(`${dir}/gone/ran`).catch(() => "");
       await eventually("it ran", async () => await ran() === "a\n");
-      for (const child of children) child.kill("SIGKILL");
-      await Promise.all(children.map((child) => child.status));
+      await acknowledged(fleet);
+      await killAll(children);
       await Deno.remove(`${dir}/gone`, { recursive: true });
       children.push(
-        await machine("fleet_placement_host.ts", [
+        await startProgram("fleet_placement_host.ts", [
           urlOf(server),
           "b",
           dir,
@@ -341,7 +301,6 @@ faultTest(
       await eventually(
         "the queued one is told as orphaned",
         async () => (await readJob(fleet, sessionId))?.state === "orphaned",
-        50_000,
       );
       const job = await readJob(fleet, sessionId);
       assertMatch(job?.reason ?? "", /workspace/);
@@ -355,14 +314,9 @@ faultTest(
       assertEquals((await listJobs(fleet)).length, 1);
       assertEquals(await ran(), "", "nothing was run again");
     } finally {
-      for (const child of children) {
-        try {
-          child.kill("SIGKILL");
-        } catch {
-          // it has ended
-        }
-        await child.status;
-      }
+      await killAll(children);
     }
   },
 );
+
+sideBySide(tests, { ignore: !hasTool("nats-server") });

@@ -12,88 +12,53 @@ import {
   RemoteWorker,
   viewFleet,
 } from "@bulkhead/worker/fleet";
-import { startNats, type TestServer } from "./support/nats_server.ts";
+import { eventually } from "./support/eventually.ts";
+import { acknowledged, killAll, startProgram } from "./support/fleet_program.ts";
+import { startNats } from "./support/nats_server.ts";
 import { hasTool } from "./support/require_tool.ts";
+import { sideBySide, type Waiting } from "./support/side_by_side.ts";
 
-const ready = hasTool("nats-server");
+interface World {
+  fleet: Fleet;
+  dir: string;
+  machine(name: string): Promise<Deno.ChildProcess>;
+}
 
-async function withFleet(
-  fn: (world: {
-    server: TestServer;
-    fleet: Fleet;
-    dir: string;
-    machine(name: string, slots?: number): Promise<Deno.ChildProcess>;
-  }) => Promise<void>,
-): Promise<void> {
+async function withFleet(fn: (world: World) => Promise<void>): Promise<void> {
   const dir = await Deno.realPath(await Deno.makeTempDir());
   await Deno.mkdir(`${dir}/ws`);
   const children: Deno.ChildProcess[] = [];
   {
     await using server = await startNats();
+    const servers = `nats://127.0.0.1:${server.port}`;
     await using fleet = await connectFleet({
-      servers: `nats://127.0.0.1:${server.port}`,
+      servers,
       host: "watcher",
+      hostTtlMs: 8_000,
     });
-    const machine = async (name: string, slots = 1) => {
-      const child = new Deno.Command(Deno.execPath(), {
-        args: [
-          "run",
-          "-A",
-          "--no-lock",
-          `--config=${new URL("../deno.json", import.meta.url).pathname}`,
-          new URL("./support/fleet_placement_host.ts", import.meta.url)
-            .pathname,
-          `nats://127.0.0.1:${server.port}`,
-          name,
-          dir,
-          String(slots),
-        ],
-        stdout: "piped",
-      }).spawn();
+    const machine = async (name: string) => {
+      const child = await startProgram("fleet_placement_host.ts", [
+        servers,
+        name,
+        dir,
+        "1",
+      ]);
       children.push(child);
-      const reader = child.stdout.getReader();
-      await reader.read();
-      reader.cancel().catch(() => {});
       return child;
     };
     try {
-      await fn({ server, fleet, dir, machine });
+      await fn({ fleet, dir, machine });
     } finally {
-      for (const child of children) {
-        try {
-          child.kill("SIGKILL");
-        } catch {
-          // it has ended
-        }
-        await child.status;
-      }
+      await killAll(children);
     }
   }
   await Deno.remove(dir, { recursive: true });
 }
 
-async function eventually(
-  what: string,
-  fits: () => Promise<boolean> | boolean,
-): Promise<void> {
-  for (let tries = 0; tries < 700; tries++) {
-    if (await fits()) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error(`it never came: ${what}`);
-}
+const tests: Waiting[] = [];
 
-function fleetTest(
-  name: string,
-  fn: Parameters<typeof withFleet>[0],
-): void {
-  Deno.test({
-    name: `placement: ${name}`,
-    ignore: !ready,
-    sanitizeOps: false,
-    sanitizeResources: false,
-    fn: () => withFleet(fn),
-  });
+function fleetTest(name: string, fn: (world: World) => Promise<void>): void {
+  tests.push({ name: `placement: ${name}`, fn: () => withFleet(fn) });
 }
 
 const job = (dir: string, sessionId = crypto.randomUUID()) => ({
@@ -154,6 +119,7 @@ fleetTest(
       async () =>
         (await Deno.readTextFile(`${dir}/ws/ran`).catch(() => "")) === "a\n",
     );
+    await acknowledged(fleet);
     await machine("b");
     a.kill("SIGKILL");
     await a.status;
@@ -236,3 +202,5 @@ fleetTest(
     );
   },
 );
+
+sideBySide(tests, { ignore: !hasTool("nats-server") });

@@ -1,5 +1,5 @@
 /**
- * The permission matrix of commands: with the least set of flags `mod.ts` runs the
+ * The permission matrix of commands: with the least set of flags `bulkhead` runs the
  * command, and without any one of them it ends with exit code 1 and one line that
  * names the flag.
  *
@@ -22,11 +22,26 @@ export interface CommandRow {
   code?: number;
   /** The line about a missing flag is one of several findings on standard output. */
   finding?: boolean;
+  /** It cannot run here, as a line has said. */
+  ignore?: boolean;
   /** Runs before the command, in the test's process. */
   prepare?: (dir: string) => Promise<void>;
+  /** Runs after it, to end what it started. */
+  after?: (dir: string) => Promise<void>;
 }
 
 const ROOT = new URL("../../", import.meta.url).pathname;
+
+/**
+ * Runs `bulkhead` with all permissions, for a row that needs something to be there.
+ *
+ * @param dir The row's directory, where it runs.
+ * @param args Its arguments.
+ */
+export async function bulkhead(dir: string, ...args: string[]): Promise<void> {
+  const { code, err } = await call({ entry: "", args, flags: [] }, dir, ["-A"]);
+  assertEquals(code, 0, err);
+}
 
 async function call(
   row: CommandRow,
@@ -42,7 +57,7 @@ async function call(
       "--no-prompt",
       "--no-check",
       ...flags.map(filled),
-      `${ROOT}mod.ts`,
+      `${ROOT}cli/main.ts`,
       ...row.args.map(filled),
     ],
     cwd: dir,
@@ -62,7 +77,10 @@ async function call(
 /** Registers one test per row. */
 export function testCommands(rows: readonly CommandRow[]): void {
   for (const row of rows) {
-    Deno.test(`permissions: ${row.entry} needs ${row.flags.join(" ") || "nothing"}`, async () => {
+    const name = `permissions: ${row.entry} needs ${
+      row.flags.join(" ") || "nothing"
+    }`;
+    Deno.test({ name, ignore: row.ignore ?? false }, async () => {
       const dir = await Deno.realPath(
         await Deno.makeTempDir({ prefix: "bh" }),
       );
@@ -94,6 +112,7 @@ export function testCommands(rows: readonly CommandRow[]): void {
         );
         assertEquals(/--allow-/.test(whole.err), false, whole.err);
       } finally {
+        await row.after?.(dir);
         await Deno.remove(dir, { recursive: true });
       }
     });

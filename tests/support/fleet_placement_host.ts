@@ -11,8 +11,9 @@ const fleet = await connectFleet({ servers, host: name });
 await offerHost(fleet, {
   slots: Number(slots),
   workspaces: `${dir}/copies-${name}`,
-  leaseMs: 3_000,
-  ackMs: 2_000,
+  leaseMs: 8_000,
+  marginMs: 2_000,
+  ackMs: 10_000,
   againMs: 200,
   sweepMs: 500,
   maxOffers: 5,

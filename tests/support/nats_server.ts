@@ -71,13 +71,43 @@ export async function startNats(
   };
 }
 
+/** Three servers that know each other. */
+export async function startCluster(): Promise<TestServer[]> {
+  const ports = Array.from(
+    { length: 3 },
+    () => ({ client: freePort(), route: freePort() }),
+  );
+  const routes = ports.map((p) => `"nats://127.0.0.1:${p.route}"`).join(", ");
+  return await Promise.all(ports.map((p, i) =>
+    startNats({
+      port: p.client,
+      config:
+        `server_name: n${i}\ncluster { name: test, listen: "127.0.0.1:${p.route}", routes: [${routes}] }`,
+    })
+  ));
+}
+
+/** Again and again until it works: a cluster chooses its leaders first. */
+export async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + 90_000;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+  }
+}
+
 async function launch(dir: string, port: number): Promise<Deno.ChildProcess> {
   const child = new Deno.Command("nats-server", {
     args: ["-c", `${dir}/nats.conf`, "-l", `${dir}/log`],
     stdout: "null",
     stderr: "null",
   }).spawn();
-  for (let tries = 0; tries < 400; tries++) {
+  const deadline = performance.now() + 60_000;
+  while (performance.now() < deadline) {
     try {
       (await Deno.connect({ hostname: "127.0.0.1", port })).close();
       return child;

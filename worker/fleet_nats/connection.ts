@@ -83,6 +83,7 @@ export class Fleet implements AsyncDisposable {
   readonly #options: FleetConnectOptions;
   readonly #buckets = new Map<string, Promise<KV>>();
   #hostTtlMs = HOST_TTL_MS;
+  readonly #back = new Set<() => void>();
   readonly #closers: (() => Promise<void> | void)[] = [];
 
   /**
@@ -106,6 +107,7 @@ export class Fleet implements AsyncDisposable {
     this.host = host;
     this.names = fleetNames(options.prefix ?? "bulkhead");
     this.#options = options;
+    this.#watchLink().catch(() => {});
   }
 
   /** Version of the connected server. */
@@ -159,6 +161,22 @@ export class Fleet implements AsyncDisposable {
   async repair(): Promise<void> {
     this.#buckets.clear();
     await this.ensure();
+  }
+
+  /**
+   * @ignore
+   * Calls a function whenever the connection is there again after a cut; returns what ends it.
+   */
+  onReconnect(listener: () => void): () => void {
+    this.#back.add(listener);
+    return () => void this.#back.delete(listener);
+  }
+
+  async #watchLink(): Promise<void> {
+    for await (const { type } of this.nc.status()) {
+      if (type !== "reconnect") continue;
+      for (const listener of this.#back) listener();
+    }
   }
 
   /** @ignore */

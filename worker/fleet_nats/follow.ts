@@ -15,9 +15,11 @@ import type { Fleet } from "./connection.ts";
 import { pause } from "./pause.ts";
 
 const RETRY_MS = 250;
-/** A consumer may stall for good after a cut link, or when a server drops what it was about to send: it is made anew. */
-const IDLE_MS = 4_000;
+/** A consumer may stall for good when a server drops what it was about to send: one that is silent is made anew. */
+const IDLE_MS = 10_000;
 const CLOSE_MS = 500;
+/** Messages on their way at a time. A server lets go of a reader that is asked for more than its link can carry. */
+const AT_ONCE = 64;
 
 /** Where a reader begins. */
 export type Beginning = Pick<ConsumerConfig, "deliver_policy"> & {
@@ -43,14 +45,30 @@ export async function* followStream(
 ): AsyncGenerator<JsMsg, void, undefined> {
   const { signal } = options;
   let after: number | undefined;
+  let made: string | undefined;
+  let atOnce = AT_ONCE;
   while (!signal?.aborted) {
+    const before = after;
+    let wasCut = false;
     // A server that was started again has forgotten its consumers: go on where we were.
     try {
+      const { created } = await fleet.jsm.streams.info(options.stream);
+      // A stream that was made anew counts from the start.
+      if (created !== made) after = undefined;
+      made = created;
       const beginning = after === undefined ? await options.begin() : {
         deliver_policy: DeliverPolicy.StartSequence,
         opt_start_seq: after + 1,
       };
-      for await (const message of consume(fleet, options, beginning)) {
+      for await (
+        const message of consume(
+          fleet,
+          options,
+          beginning,
+          atOnce,
+          () => wasCut = true,
+        )
+      ) {
         after = message.seq;
         yield message;
       }
@@ -59,9 +77,9 @@ export async function* followStream(
       if (
         fleet.nc.isClosed() || /permissions? violation/i.test(String(error))
       ) throw error;
-      // A stream that was made anew counts from the start.
-      if (/stream not found/i.test(String(error))) after = undefined;
     }
+    // Cut before anything came: less at a time, until something does.
+    atOnce = wasCut && after === before ? Math.max(1, atOnce >> 2) : AT_ONCE;
     await pause(RETRY_MS, signal);
   }
 }
@@ -71,6 +89,8 @@ async function* consume(
   fleet: Fleet,
   { stream, subject, signal }: FollowOptions,
   beginning: Beginning,
+  atOnce: number,
+  cut: () => void,
 ): AsyncGenerator<JsMsg, void, undefined> {
   const { name } = await fleet.jsm.consumers.add(stream, {
     filter_subject: subject,
@@ -82,7 +102,7 @@ async function* consume(
   });
   const consumer = await fleet.js.consumers.get(stream, name);
   const messages = await consumer.consume({
-    max_messages: 500,
+    max_messages: atOnce,
     idle_heartbeat: 1_000,
     abort_on_missing_resource: true,
   });
@@ -90,6 +110,11 @@ async function* consume(
   const stop = () => void close();
   signal?.addEventListener("abort", stop);
   if (signal?.aborted) stop();
+  // What was asked for before a cut is not sent any more.
+  const forget = fleet.onReconnect(() => {
+    cut();
+    stop();
+  });
   let delivered = 0;
   let idle = setTimeout(stop, IDLE_MS);
   try {
@@ -101,6 +126,7 @@ async function* consume(
       yield message;
     }
   } finally {
+    forget();
     signal?.removeEventListener("abort", stop);
     clearTimeout(idle);
     await atMost(close(), CLOSE_MS);

@@ -1,0 +1,56 @@
+/**
+ * Programs of the fleet as processes of their own.
+ *
+ * @module
+ */
+
+import type { Fleet } from "@bulkhead/worker/fleet";
+import { eventually } from "./eventually.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+
+/** Starts `tests/support/<name>` and waits until it says that it is ready. */
+export async function startProgram(
+  name: string,
+  args: readonly string[],
+): Promise<Deno.ChildProcess> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      "-A",
+      "--no-lock",
+      "--no-check",
+      `--config=${ROOT}deno.json`,
+      `${ROOT}tests/support/${name}`,
+      ...args,
+    ],
+    stdout: "piped",
+  }).spawn();
+  const reader = child.stdout.getReader();
+  const { done } = await reader.read();
+  reader.cancel().catch(() => {});
+  if (done) throw new Error(`${name} ended before it was ready`);
+  return child;
+}
+
+/** Kills programs, those that have ended as well. */
+export async function killAll(
+  children: readonly Deno.ChildProcess[],
+): Promise<void> {
+  for (const child of children) {
+    try {
+      child.kill("SIGKILL");
+    } catch {
+      // it has ended
+    }
+    await child.status;
+  }
+}
+
+/** Waits until no host has anything of the queue in hand that it has not acknowledged. */
+export async function acknowledged(fleet: Fleet): Promise<void> {
+  await eventually("what was placed is acknowledged", async () => {
+    const info = await fleet.jsm.consumers.info(fleet.names.queue, "placement");
+    return info.num_ack_pending === 0 && info.num_pending === 0;
+  });
+}
