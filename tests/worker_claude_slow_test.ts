@@ -455,6 +455,54 @@ real(
   },
 );
 
+real(
+  "the question of a background subagent outlives the turn that started it",
+  {
+    steps: [
+      {
+        calls: [{
+          tool: "Task",
+          input: {
+            description: "sub",
+            prompt: "SUB write it",
+            subagent_type: "general-purpose",
+            run_in_background: true,
+          },
+        }],
+      },
+      { text: "started", hold: "asked" },
+      { text: "sub is done" },
+    ],
+    conversations: [{
+      match: "SUB write it",
+      steps: [{ calls: [write("sub.txt")] }, { text: "sub done" }],
+    }],
+  },
+  async (world) => {
+    const worker = await start(world, {
+      deciders: [],
+      asks: "wait",
+      idleGraceMs: 400,
+    });
+    const first = worker.ask("go");
+    const [open] = await asksOf(worker, 1);
+    assertEquals(
+      [open?.tool_name, open?.agent_id === undefined],
+      ["Write", false],
+    );
+    world.model.release("asked");
+    assertEquals((await first).text, "started");
+    // Whatever the main thread says of itself, somebody is waited for, and the session is not let go.
+    await new Promise((resolve) => setTimeout(resolve, 800));
+    assertEquals([worker.asks.length, worker.state], [1, "requires_action"]);
+    assert(worker.answer(open?.id ?? "", { decision: "allow" }));
+    const end = await worker.ended;
+    assertEquals(end.reason, "idle-release");
+    assertEquals(await world.list(world.workspace), ["sub.txt"]);
+    assertEquals(worker.session.outcomes.at(-1)?.text, "sub is done");
+  },
+);
+
 const greet: HostTool = {
   name: "greet",
   description: "greets",

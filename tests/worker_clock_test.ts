@@ -14,16 +14,11 @@ class Clock implements Disposable {
   #shift = 0;
 
   constructor() {
-    const real = this.#real;
-    const shift = () => this.#shift;
-    globalThis.Date = class extends real {
-      constructor(...args: [number?]) {
-        super(...args.length === 0 ? [real.now() + shift()] : args as [number]);
-      }
-      static override now(): number {
-        return real.now() + shift();
-      }
-    } as DateConstructor;
+    const now = () => this.#real.now() + this.#shift;
+    globalThis.Date = new Proxy(this.#real, {
+      construct: (real, args: [number?]) => new real(args[0] ?? now()),
+      get: (real, name) => name === "now" ? now : Reflect.get(real, name),
+    });
   }
 
   /** Jumps. */

@@ -20,12 +20,10 @@ const TASK_OVER = new Set([
 ]);
 
 /** System lines that show a turn at work, for agents that do not tell their state. */
-const TURN_SIGNS = new Set([
-  "api_retry",
-  "task_progress",
-  "thinking_tokens",
-  "hook_progress",
-]);
+const TURN_SIGNS = new Set(["api_retry", "thinking_tokens"]);
+
+/** What a task that is announced once more may still be. */
+const TASK_GOES_ON = new Set(["pending", "running", "in_progress", "paused"]);
 
 /**
  * The state of a session as its frames tell it.
@@ -55,7 +53,10 @@ export class TurnState {
   #dead = false;
   #pending = 0;
   #askedSince = false;
-  readonly #asks = new Map<string, string | undefined>();
+  readonly #asks = new Map<
+    string,
+    { call: string | undefined; agent: string | undefined }
+  >();
   readonly #tasks = new Map<
     string,
     { type: string; call: string | undefined }
@@ -130,12 +131,15 @@ export class TurnState {
    * @param requestId The ask
    */
   answered(requestId: string): void {
-    if (this.#asks.delete(requestId)) this.#closed();
+    this.#closeAsk(requestId);
   }
 
-  /** The last open ask is gone: the turn goes on. The agent says so a moment later. */
-  #closed(): void {
-    if (this.#told === undefined) this.#working = true;
+  /** The turn goes on after its ask. The agent says so a moment later. */
+  #closeAsk(requestId: string): void {
+    const ask = this.#asks.get(requestId);
+    if (ask === undefined) return;
+    this.#asks.delete(requestId);
+    if (this.#told === undefined) this.#working ||= ask.agent === undefined;
     else if (this.#asks.size === 0 && this.#told === "requires_action") {
       this.#told = "running";
     }
@@ -159,29 +163,34 @@ export class TurnState {
         break;
       case "control_request":
         if (frame.subtype === "can_use_tool" && frame.request_id !== "") {
-          this.#asks.set(frame.request_id, frame.tool_use_id);
+          const agent = frame.agent_id;
+          this.#asks.set(frame.request_id, { call: frame.tool_use_id, agent });
           this.#askedSince = true;
+          this.#working ||= agent === undefined;
+        }
+        if (frame.subtype === "hook_callback" && !isOfSubagent(frame.input)) {
           this.#working = true;
         }
-        if (frame.subtype === "hook_callback") this.#working = true;
         break;
       case "other":
-        if (
-          frame.request_id !== undefined && this.#asks.delete(frame.request_id)
-        ) this.#closed();
+        if (frame.request_id !== undefined) this.#closeAsk(frame.request_id);
         break;
       case "assistant":
-        this.#working = true;
+        this.#working ||= frame.parent_tool_use_id === undefined;
         for (const use of frame.tool_uses ?? []) {
           if (isBackground(use.input)) this.#background.add(use.id);
           this.#noteWakeCall(use.id, use.name, use.input);
         }
         break;
       case "stream_event":
-        this.#working = true;
+        this.#working ||= frame.parent_tool_use_id === undefined;
         break;
       case "user_echo":
-        if (this.#worksOn(frame.source, frame.text)) this.#working = true;
+        // A subagent may work on in the background; the main thread's own lines show a turn.
+        if (
+          frame.parent_tool_use_id === undefined &&
+          this.#worksOn(frame.source, frame.text)
+        ) this.#working = true;
         for (const result of frame.tool_results ?? []) {
           this.#closeAskOf(result.tool_use_id);
           this.#endForegroundTask(result.tool_use_id, result.text);
@@ -190,7 +199,7 @@ export class TurnState {
         break;
       case "result":
         this.#working = false;
-        this.#asks.clear();
+        this.#dropAsks();
         break;
       case "malformed":
         break;
@@ -213,7 +222,7 @@ export class TurnState {
           this.#told = frame.state;
           this.#askedSince = false;
         }
-        if (frame.state === "idle") this.#asks.clear();
+        if (frame.state === "idle") this.#dropAsks();
         break;
       case "init":
         // An agent names its line at the start of each turn; a bare init is only a greeting.
@@ -239,7 +248,9 @@ export class TurnState {
         this.#endTask(frame.task_id, frame.task_status);
         break;
       case "task_notification":
-        this.#endTask(frame.task_id, frame.status ?? "completed");
+        if (!TASK_GOES_ON.has(frame.status ?? "")) {
+          this.#taskOver(frame.task_id ?? "");
+        }
         break;
       default:
         if (TURN_SIGNS.has(frame.subtype)) this.#working = true;
@@ -248,7 +259,15 @@ export class TurnState {
 
   #endTask(taskId: string | undefined, status: string | undefined): void {
     if (taskId !== undefined && status !== undefined && TASK_OVER.has(status)) {
-      this.#tasks.delete(taskId);
+      this.#taskOver(taskId);
+    }
+  }
+
+  /** A subagent that is over asks nothing any more. */
+  #taskOver(taskId: string): void {
+    this.#tasks.delete(taskId);
+    for (const [id, { agent }] of this.#asks) {
+      if (agent === taskId) this.#closeAsk(id);
     }
   }
 
@@ -263,8 +282,15 @@ export class TurnState {
   }
 
   #closeAskOf(toolUseId: string): void {
-    for (const [id, use] of this.#asks) {
-      if (use === toolUseId && this.#asks.delete(id)) this.#closed();
+    for (const [id, { call }] of this.#asks) {
+      if (call === toolUseId) this.#closeAsk(id);
+    }
+  }
+
+  /** With its turn the main thread's asks are over; a subagent in the background still waits for its own. */
+  #dropAsks(): void {
+    for (const [id, { agent }] of this.#asks) {
+      if (agent === undefined || !this.#tasks.has(agent)) this.#asks.delete(id);
     }
   }
 
@@ -309,6 +335,12 @@ export class TurnState {
     for (const [key, value] of this.#wakes) if (value === kind) return key;
     return undefined;
   }
+}
+
+/** A callback about a subagent's call names the subagent. */
+function isOfSubagent(input: unknown): boolean {
+  return typeof input === "object" && input !== null &&
+    "agent_id" in input && typeof input.agent_id === "string";
 }
 
 function isBackground(input: unknown): boolean {

@@ -161,6 +161,72 @@ Deno.test("TurnState: an ask is open until it is answered, withdrawn, or its cal
   assertEquals(after(ask("r"), result).asks.size, 0);
 });
 
+Deno.test("TurnState: a background subagent's ask outlives the turn of the main thread", () => {
+  const subagent = {
+    type: "system",
+    subtype: "task_started",
+    task_id: "a1",
+    task_type: "local_agent",
+    tool_use_id: "t",
+  };
+  const asked = {
+    type: "control_request",
+    request_id: "r",
+    request: {
+      subtype: "can_use_tool",
+      tool_name: "Write",
+      input: {},
+      tool_use_id: "ts",
+      agent_id: "a1",
+    },
+  };
+  const background = [
+    use("t", "Task", { run_in_background: true }),
+    subagent,
+    answer("t", "launched"),
+  ];
+  for (const rest of [[result], [result, told("idle")]]) {
+    const state = after(...background, asked, ...rest);
+    assertEquals([state.state, [...state.asks]], ["requires_action", ["r"]]);
+    state.answered("r");
+    assertEquals([state.state, state.quiescent], ["idle", false]);
+  }
+  const over = {
+    type: "system",
+    subtype: "task_notification",
+    task_id: "a1",
+    status: "timed_out",
+  };
+  const state = after(...background, asked, result, over);
+  assertEquals([state.asks.size, state.quiescent], [0, true]);
+  // One in the foreground is over with the turn.
+  assertEquals(after(asked, result).asks.size, 0);
+});
+
+Deno.test("TurnState: what a background subagent does is not the main thread's work", () => {
+  const parent = { parent_tool_use_id: "t" };
+  for (
+    const line of [
+      { type: "assistant", ...parent },
+      { type: "stream_event", ...parent },
+      { ...answer("ts"), ...parent },
+      { type: "system", subtype: "task_progress", task_id: "a1" },
+      {
+        type: "control_request",
+        request_id: "h",
+        request: { subtype: "hook_callback", input: { agent_id: "a1" } },
+      },
+    ]
+  ) {
+    assertEquals(after(result, line).state, "idle", JSON.stringify(line));
+    assertEquals(
+      after({ type: "assistant" }, line).state,
+      "running",
+      JSON.stringify(line),
+    );
+  }
+});
+
 Deno.test("TurnState: background tasks hold it, whatever the agent says", () => {
   const started = {
     type: "system",
