@@ -20,7 +20,7 @@ import {
   writeTargets,
 } from "./targets.ts";
 import { guessTool, OWN_FILES, type ToolKind, toolKind } from "./vocabulary.ts";
-import { hasWriteSign } from "./write_sign.ts";
+import { hasWriteSign, unreadable } from "./write_sign.ts";
 
 /** One tool call, as a harness is about to make it. */
 export interface ToolCall {
@@ -309,20 +309,4 @@ function signEffects(command: string | readonly string[]): Effect[] {
   const text = typeof command === "string" ? command : command.join(" ");
   if (!hasWriteSign(text)) return [];
   return [unreadable("command")];
-}
-
-/**
- * The effect of a command that cannot be read and looks as if it wrote.
- *
- * @param verb What could not be read.
- * @returns a denied effect.
- */
-export function unreadable(verb: string): Effect {
-  return {
-    rule: "unreadable",
-    verb,
-    path: "",
-    verdict: "refused",
-    label: "command that cannot be read and may write",
-  };
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Effect } from "./effect.ts";
 
 const WRITE_VERB =
   /(?:^|[\s;&|()`{"'/])(?:rm|rmdir|unlink|shred|mv|cp|ln|dd|tee|touch|mkdir|mkfifo|mknod|install|truncate|rsync|chmod|chown|chgrp|patch|tar|unzip|sponge|Remove-Item|Set-Content|Add-Content|Out-File|New-Item|Copy-Item|Move-Item)(?:[\s;&|)`}"']|$)/;
@@ -20,4 +21,20 @@ const HARMLESS_REDIRECT =
 export function hasWriteSign(text: string): boolean {
   return WRITE_VERB.test(text) ||
     text.replace(HARMLESS_REDIRECT, " ").includes(">");
+}
+
+/**
+ * The effect of a command that cannot be read and looks as if it wrote.
+ *
+ * @param verb What could not be read.
+ * @returns a denied effect.
+ */
+export function unreadable(verb: string): Effect {
+  return {
+    rule: "unreadable",
+    verb,
+    path: "",
+    verdict: "refused",
+    label: "command that cannot be read and may write",
+  };
 }

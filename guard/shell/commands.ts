@@ -3,15 +3,15 @@
  *
  * @module
  */
-import { BUILD_COMMANDS } from "./commands_builds.ts";
-import { DOCUMENT_COMMANDS } from "./commands_documents.ts";
-import { FILE_COMMANDS } from "./commands_files.ts";
-import { OPERATION_COMMANDS } from "./commands_operations.ts";
-import { each, READS, type VerbSpec } from "./verb_spec.ts";
+import { buildCommands } from "./commands_builds.ts";
+import { documentCommands } from "./commands_documents.ts";
+import { fileCommands } from "./commands_files.ts";
+import { operationCommands } from "./commands_operations.ts";
+import { READS, type VerbSpec, type VerbTable } from "./verb_spec.ts";
 
 /** Programs that only read, so that no guess about their options is made. */
 const READERS =
-  "cat tac head tail more wc nl od hexdump strings file stat ls dir vdir tree du df lsof ps pgrep pstree " +
+  "cat head tail more wc nl od hexdump strings file stat ls dir vdir du df lsof ps pgrep pstree " +
   "top htop free uptime uname arch nproc lscpu id whoami who w groups hostname date cal locale tty " +
   "basename dirname realpath readlink pwd which " +
   "whereis type grep egrep fgrep zgrep rg ag ack cut tr fold fmt " +
@@ -22,21 +22,43 @@ const READERS =
   "wait jobs fg bg clear reset tput stty dmesg journalctl getent getconf ulimit mongosh " +
   "tokei cloc scc shellcheck hadolint yamllint jsonlint pyright tflint actionlint " +
   "lsblk blkid findmnt vmstat iostat sar acpi sensors fc-list codesign spctl otool lipo " +
-  "look spell aspell units ag bat batcat delta difft fzf tldr nvidia-smi";
+  "look spell aspell units bat batcat delta difft fzf tldr nvidia-smi";
 
 /** Programs whose arguments are text, or run elsewhere: what looks like an option is none. */
 const TEXT =
   "echo printf true false yes seq factor expr bc dc test [ man info help apropos whatis ssh mosh";
 
-/** The table. A program that is not in it is judged by its options alone, see `verbs.ts`. */
-export const COMMANDS: Readonly<Record<string, VerbSpec>> = {
-  ...each(READERS, { guess: true }),
-  ...each(TEXT, READS),
-  ...FILE_COMMANDS,
-  ...BUILD_COMMANDS,
-  ...DOCUMENT_COMMANDS,
-  ...OPERATION_COMMANDS,
-};
+/** A program that only reads, unless an option names an output. */
+const GUESSED: VerbSpec = { guess: true };
+
+/** The other tables; no program is in two of them. */
+export const VERB_TABLES: readonly VerbTable[] = [
+  fileCommands,
+  buildCommands,
+  documentCommands,
+  operationCommands,
+];
+
+/**
+ * A program's row. A program without one is judged by its options alone, see `verbs.ts`.
+ *
+ * @param name The program's base name.
+ * @returns the row.
+ */
+export function specOf(name: string): VerbSpec | undefined {
+  if (isListed(READERS, name)) return GUESSED;
+  if (isListed(TEXT, name)) return READS;
+  for (const table of VERB_TABLES) {
+    const rows = table();
+    if (Object.hasOwn(rows, name)) return rows[name];
+  }
+  return undefined;
+}
+
+function isListed(list: string, name: string): boolean {
+  const at = list.indexOf(name);
+  return at !== -1 && !name.includes(" ") && ` ${list} `.includes(` ${name} `);
+}
 
 /** Long options that name an output in programs the table does not know. */
 export const OUTPUT_OPTION =

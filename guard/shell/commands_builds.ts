@@ -9,11 +9,12 @@ import {
   each,
   HERE,
   READS,
-  type VerbSpec,
+  type VerbTable,
+  verbTable,
 } from "./verb_spec.ts";
 
 /** The rows by program. */
-export const BUILD_COMMANDS: Readonly<Record<string, VerbSpec>> = {
+export const buildCommands: VerbTable = verbTable(() => ({
   // Compilers, linkers and code generators
   ...each("gcc g++ cc c++ clang clang++ tcc", {
     takes:
@@ -427,4 +428,4 @@ export const BUILD_COMMANDS: Readonly<Record<string, VerbSpec>> = {
     },
   },
   tofu: { writes: "-out -state -state-out -chdir", singleDash: true },
-};
+}));

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { ALL, each, READS, type VerbSpec } from "./verb_spec.ts";
+import { ALL, each, READS, type VerbTable, verbTable } from "./verb_spec.ts";
 
 /** The rows by program. */
-export const DOCUMENT_COMMANDS: Readonly<Record<string, VerbSpec>> = {
+export const documentCommands: VerbTable = verbTable(() => ({
   // Documents, pictures, sound
   pandoc: {
     takes:
@@ -173,4 +173,4 @@ export const DOCUMENT_COMMANDS: Readonly<Record<string, VerbSpec>> = {
     },
   },
   crudini: { operands: "first", onlyWith: "--set --del --merge" },
-};
+}));

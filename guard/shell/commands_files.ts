@@ -4,10 +4,10 @@
  *
  * @module
  */
-import { ALL, each, READS, type VerbSpec } from "./verb_spec.ts";
+import { ALL, each, READS, type VerbTable, verbTable } from "./verb_spec.ts";
 
 /** The rows by program. */
-export const FILE_COMMANDS: Readonly<Record<string, VerbSpec>> = {
+export const fileCommands: VerbTable = verbTable(() => ({
   // Files and directories
   rm: { operands: "all", mode: "tree" },
   rmdir: { operands: "all", mode: "tree" },
@@ -243,4 +243,4 @@ export const FILE_COMMANDS: Readonly<Record<string, VerbSpec>> = {
   "mkfs.vfat": ALL,
   hdparm: READS,
   code: READS,
-};
+}));

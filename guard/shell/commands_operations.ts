@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { each, type VerbSpec } from "./verb_spec.ts";
+import { each, type VerbSpec, type VerbTable, verbTable } from "./verb_spec.ts";
 
 /** A registry's client: what is pulled or exported lands in the second operand. */
 const PULLS: VerbSpec = { operands: "second", takes: "--platform --format" };
 
 /** The rows by program. */
-export const OPERATION_COMMANDS: Readonly<Record<string, VerbSpec>> = {
+export const operationCommands: VerbTable = verbTable(() => ({
   // Backups
   borg: {
     subs: {
@@ -45,4 +45,4 @@ export const OPERATION_COMMANDS: Readonly<Record<string, VerbSpec>> = {
   zig: {
     writes: "-p --prefix --cache-dir --global-cache-dir",
   },
-};
+}));

@@ -5,7 +5,7 @@
  */
 import { joinPath } from "@bulkhead/sandbox/paths";
 import { type Call, type CallReader, writes } from "./call.ts";
-import { FILE_COMMANDS } from "./commands_files.ts";
+import { specOf } from "./commands.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { landsIn, sweeps } from "./own_files.ts";
 import { EMPTY_STREAM, UNKNOWN_STREAM } from "./state.ts";
@@ -160,7 +160,7 @@ const install: CallReader = (call) => {
 const rsync: CallReader = (call) => {
   // The table knows its options; only the removal of what is sent is its own.
   applyTable(call);
-  const read = readOptions(call.args, RSYNC);
+  const read = readOptions(call.args, specOf("rsync") ?? {});
   const destination = read.operands.at(-1);
   const sources = read.operands.slice(0, -1);
   if (hasOption(read, "-n", "--dry-run", "--list-only")) return UNKNOWN_STREAM;
@@ -186,11 +186,6 @@ const rsync: CallReader = (call) => {
     else landsIn(call, place);
   }
   return UNKNOWN_STREAM;
-};
-
-const RSYNC = {
-  takes: FILE_COMMANDS.rsync?.takes ?? "",
-  writes: FILE_COMMANDS.rsync?.writes ?? "",
 };
 
 /** Copies whose last operand may be on another machine. */

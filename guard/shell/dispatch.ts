@@ -7,7 +7,7 @@
 import { isKnown } from "../holes.ts";
 import { BUILTINS } from "./builtins.ts";
 import type { Call, CallReader } from "./call.ts";
-import { COMMANDS } from "./commands.ts";
+import { specOf } from "./commands.ts";
 import { CONTAINERS } from "./containers.ts";
 import type { Context } from "./context.ts";
 import { ARCHIVES } from "./archives.ts";
@@ -188,7 +188,12 @@ export function baseName(program: string): string {
     /\.exe$/i,
     "",
   );
-  if (Object.hasOwn(COMMANDS, name)) return name;
+  const bare = bareName(name);
+  return bare === name || specOf(name) !== undefined ? name : bare;
+}
+
+/** A name without its version, or without the `g` that GNU programs bear elsewhere. */
+function bareName(name: string): string {
   return /^(?:python|pip|perl|ruby|php|lua|node|gcc|g\+\+|clang|clang\+\+)-?\d[\d.]*$/
       .test(name)
     ? name.replace(/-?\d[\d.]*$/, "")

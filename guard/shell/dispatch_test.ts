@@ -1,14 +1,14 @@
 import { assertEquals } from "@std/assert";
+import { VERB_TABLES } from "./commands.ts";
 import { READER_TABLES } from "./dispatch.ts";
 
-Deno.test("READER_TABLES gives each program one reader: a second would hide the first", () => {
-  const seen = new Set<string>();
-  const twice: string[] = [];
-  for (const table of READER_TABLES) {
-    for (const name of Object.keys(table)) {
-      if (seen.has(name)) twice.push(name);
-      seen.add(name);
-    }
-  }
-  assertEquals(twice, []);
+/** The names that more than one of some tables has. */
+function sharedNames(tables: readonly Readonly<Record<string, unknown>>[]) {
+  const names = tables.flatMap((table) => Object.keys(table));
+  return names.filter((name, i) => names.indexOf(name) !== i);
+}
+
+Deno.test("no program has two readers or two rows: a second would hide the first", () => {
+  assertEquals(sharedNames(READER_TABLES), []);
+  assertEquals(sharedNames(VERB_TABLES.map((table) => table())), []);
 });

@@ -5,9 +5,9 @@
  * @module
  */
 import type { Effect } from "../effect.ts";
-import { type ShellRequest, unreadable } from "../decide.ts";
+import type { ShellRequest } from "../decide.ts";
 import { withoutHoles } from "../holes.ts";
-import { hasWriteSign } from "../write_sign.ts";
+import { hasWriteSign, unreadable } from "../write_sign.ts";
 import { Context, type Runner } from "./context.ts";
 import { runArgv } from "./dispatch.ts";
 import { readPowerShell } from "./powershell.ts";

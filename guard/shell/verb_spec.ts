@@ -50,3 +50,17 @@ export const BUILD_DIR = "-C --directory";
 export function each(names: string, spec: VerbSpec): Record<string, VerbSpec> {
   return Object.fromEntries(names.split(" ").map((name) => [name, spec]));
 }
+
+/** Rows by program, made when one of them is first asked for. */
+export type VerbTable = () => Readonly<Record<string, VerbSpec>>;
+
+/**
+ * Puts off the making of a table: most calls of a hook process need none.
+ *
+ * @param make Makes it.
+ * @returns the table, made once.
+ */
+export function verbTable(make: VerbTable): VerbTable {
+  let rows: ReturnType<VerbTable> | undefined;
+  return () => rows ??= make();
+}

@@ -5,7 +5,7 @@
  */
 import { isKnown } from "../holes.ts";
 import { type Call, refuses, writes } from "./call.ts";
-import { ACCOUNT, COMMANDS, OUTPUT_OPTION, SYSTEM } from "./commands.ts";
+import { ACCOUNT, OUTPUT_OPTION, specOf, SYSTEM } from "./commands.ts";
 import type { VerbSpec } from "./verb_spec.ts";
 import {
   hasOption,
@@ -46,10 +46,9 @@ export function applyTable(call: Call): boolean {
     applySpec(call, call.args, SCAFFOLD);
     return true;
   }
-  if (!Object.hasOwn(COMMANDS, call.name)) return false;
-  const spec = COMMANDS[call.name];
+  const spec = specOf(call.name);
   if (spec !== undefined) applySpec(call, call.args, spec);
-  return true;
+  return spec !== undefined;
 }
 
 /**
