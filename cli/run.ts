@@ -1,4 +1,4 @@
-import { bulkheadHome } from "@bulkhead/sandbox";
+import { bulkheadHome, requirePermissions } from "@bulkhead/sandbox";
 import type { CommandIo } from "@bulkhead/sandbox/command";
 import { claimWorkspace } from "./run/claim.ts";
 import { watchLaunchers } from "./run/launchers.ts";
@@ -30,6 +30,8 @@ export async function runCommand(
     const { queueRun } = await import("./run/fleet.ts");
     return await queueRun(parsed, bulkheadHome(parsed.home), io);
   }
+  // Without them there is no agent, and nothing should be begun.
+  requirePermissions("Running an agent", [{ name: "run" }, { name: "env" }]);
   const stopWatching = watchLaunchers(() => {
     io.err("ending: the program that started this run is gone\n");
     Deno.kill(Deno.pid, "SIGTERM");

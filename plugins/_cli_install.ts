@@ -279,6 +279,7 @@ Examples:
 `,
   flags: { string: ["language", "name"], alias: { lang: "language" } },
   operands: [1, 1],
+  usesHome: false,
   async run(command) {
     const wanted = command.flags.text("language") ?? "python";
     const language = SCAFFOLD_LANGUAGES.find((each) => each === wanted);

@@ -72,6 +72,8 @@ export interface Verb {
   flags?: FlagSpec;
   /** How many operands it takes. */
   operands: readonly [min: number, max: number];
+  /** Whether it looks at anything in the home. @default true */
+  usesHome?: boolean;
   /** Runs it. */
   run(command: Command): Promise<number>;
 }

@@ -130,7 +130,7 @@ export async function pluginsCommand(
       );
     }
     const command = new Command(io, flags, extensions);
-    await command.checkHome();
+    if (verb.usesHome ?? true) await command.checkHome();
     return await verb.run(command);
   } catch (thrown) {
     const error = systemFailure(thrown, args[0] ?? "");

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { namePermission } from "@bulkhead/sandbox";
 import { connect, type SessionStatus } from "./client.ts";
 import { readClaim } from "./store/claim_file.ts";
 import { isClaimLive, releaseClaim } from "./store/claims.ts";
@@ -148,7 +149,9 @@ async function directories(home: WorkerHome): Promise<string[]> {
       }
     }
   } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    if (!(error instanceof Deno.errors.NotFound)) {
+      throw namePermission("Listing the workers", error);
+    }
   }
   return names;
 }

@@ -37,6 +37,7 @@ export async function openPlaces(args: RunArguments): Promise<Places> {
   try {
     workspace = await Deno.realPath(args.cwd);
   } catch (cause) {
+    if (cause instanceof Deno.errors.NotCapable) throw cause;
     throw new Deno.errors.NotFound(
       `Cannot run in "${args.cwd}": there is no such directory; make it or give another --cwd`,
       { cause },
@@ -138,6 +139,7 @@ export async function realRoot(root: string): Promise<string> {
   try {
     return await Deno.realPath(root);
   } catch (cause) {
+    if (cause instanceof Deno.errors.NotCapable) throw cause;
     throw new Deno.errors.NotFound(
       `Cannot let the agent write in "${root}": there is no such directory; make it or give another --root`,
       { cause },

@@ -106,7 +106,12 @@ export async function launch(
       using worker = await connect(socket);
       await worker.ping();
       return child.pid;
-    } catch {
+    } catch (error) {
+      // It will not be reached later either; the session must not stay without an owner.
+      if (error instanceof Deno.errors.NotCapable) {
+        await child.end({ eofMs: 0 });
+        throw error;
+      }
       await atMost(exited, AGAIN_MS);
     }
   }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { namedPermissions } from "@bulkhead/sandbox";
 import { loadAssets, type PageAsset } from "./assets.ts";
 import { homeSource, type PageSource } from "./source.ts";
 
@@ -69,6 +70,10 @@ const MAX_BODY = 4 * 1024 * 1024;
  * ```
  */
 export async function servePage(options: PageOptions): Promise<PageServer> {
+  return await namedPermissions("Serving the page", () => startPage(options));
+}
+
+async function startPage(options: PageOptions): Promise<PageServer> {
   const assets = await loadAssets();
   const token = options.token ?? randomToken();
   const source = options.source ?? homeSource(options.home);

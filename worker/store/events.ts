@@ -3,7 +3,11 @@
  *
  * @module
  */
-import { withFileLock } from "@bulkhead/sandbox";
+import {
+  namedPermissions,
+  namePermission,
+  withFileLock,
+} from "@bulkhead/sandbox";
 import type { WorkerHome } from "./home.ts";
 
 /** One event. */
@@ -48,7 +52,10 @@ export async function appendEvent(
   home: WorkerHome,
   event: WorkerEvent,
 ): Promise<void> {
-  await appendEventLine(home.events, event);
+  await namedPermissions(
+    "Recording an event",
+    () => appendEventLine(home.events, event),
+  );
 }
 
 /** Adds an event to a file. */
@@ -168,7 +175,7 @@ export async function readEvents(
     text = await Deno.readTextFile(home.events);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return [];
-    throw error;
+    throw namePermission("Reading the events", error);
   }
   const lines = text.split("\n").slice(-(options.limit ?? 1000) - 1);
   return lines.flatMap((line) => {

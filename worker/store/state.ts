@@ -87,6 +87,7 @@ export async function readState(
     value = await readJsonFile(path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
+    if (error instanceof Deno.errors.NotCapable) throw error;
     throw new StoreError(
       "damaged",
       path,

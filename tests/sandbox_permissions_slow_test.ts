@@ -88,6 +88,12 @@ export const rows: MatrixRow[] = [
     code: from("resolveTarget") + 'resolveTarget("x", DIR);',
     flags: ["--allow-read"],
   },
+  {
+    entry: "sandbox isolate()",
+    code: from("isolate") +
+      'await isolate(["true"], { policy: {}, cwd: "/", env: {} });',
+    flags: ["--allow-run", "--allow-read", "--allow-env"],
+  },
 ];
 
 testMatrix(rows);

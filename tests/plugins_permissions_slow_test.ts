@@ -171,6 +171,25 @@ export const rows: MatrixRow[] = [
       'await pluginsCommand(["--help"], { ...processIo(), out() {} });',
     flags: [],
   },
+  {
+    entry: "plugins digestPlugin()",
+    code: from("digestPlugin") + "await digestPlugin(`${DIR}/demo`);",
+    flags: ["--allow-read={DIR}"],
+    prepare: plugin(false),
+  },
+  {
+    entry: "plugins questionFor()",
+    code: from("questionFor, readPlugin") +
+      'await questionFor(await readPlugin(`${DIR}/demo`), { sandbox: "required" });',
+    flags: ["--allow-read", "--allow-run", "--allow-env"],
+    prepare: plugin(false),
+  },
+  {
+    entry: "plugins openMcpSession()",
+    code: 'import { openMcpSession } from "@bulkhead/plugins/serve";\n' +
+      "await openMcpSession([], { send() {} });",
+    flags: [],
+  },
 ];
 
 testMatrix(rows);

@@ -81,6 +81,97 @@ export const rows: MatrixRow[] = [
     ],
     prepare: deadSocket,
   },
+  {
+    entry: "worker: thisMachine()",
+    code: `${from("thisMachine")}await thisMachine();`,
+    flags: ["--allow-run"],
+  },
+  {
+    entry: "worker: processStart()",
+    code: `${from("processStart")}await processStart(Deno.pid);`,
+    flags: ["--allow-run"],
+  },
+  {
+    entry: "worker: endProcess()",
+    code: `${from("endProcess")}await endProcess({ pid: 2 ** 22, ticks: 1 });`,
+    flags: ["--allow-run"],
+  },
+  {
+    entry: "worker: acquireClaim()",
+    code: from("acquireClaim") +
+      'const outcome = await acquireClaim("a", "b", { root: DIR });\n' +
+      'if (outcome.kind === "error") throw new Error(outcome.message);',
+    flags: ["--allow-read={DIR}", "--allow-write={DIR}", "--allow-run"],
+    told: true,
+  },
+  {
+    entry: "worker: readClaim()",
+    code: `${from("readClaim")}await readClaim("a", { root: DIR });`,
+    flags: ["--allow-read={DIR}"],
+  },
+  {
+    entry: "worker: isClaimLive()",
+    code: from("isClaimLive") +
+      'await isClaimLive({ schemaVersion: 1, key: "a", holder: "b", acquiredAt: 0, pid: 1, host: "x" });',
+    flags: ["--allow-run"],
+  },
+  {
+    entry: "worker: listWorkers()",
+    code: from("listWorkers") + "await listWorkers(`${DIR}/w`);",
+    flags: ["--allow-read={DIR}", "--allow-run"],
+  },
+  {
+    entry: "worker: recoverWorkers()",
+    code: from("recoverWorkers") + "await recoverWorkers(`${DIR}/w`);",
+    flags: ["--allow-read={DIR}", "--allow-run"],
+  },
+  {
+    entry: "worker: reapWorkers()",
+    code: from("reapWorkers") + "await reapWorkers(`${DIR}/w`);",
+    flags: ["--allow-read={DIR}", "--allow-run"],
+  },
+  {
+    entry: "worker: readRegistry()",
+    code: from("readRegistry, workerHome") +
+      "await readRegistry(workerHome(`${DIR}/w`));",
+    flags: ["--allow-read={DIR}"],
+  },
+  {
+    entry: "worker: updateRegistry()",
+    code: from("updateRegistry, workerHome") +
+      "await updateRegistry(workerHome(`${DIR}/w`), () => {});",
+    flags: ["--allow-read={DIR}", "--allow-write={DIR}"],
+  },
+  {
+    entry: "worker: readState()",
+    code: from("readState, workerHome") +
+      'await readState(workerHome(`${DIR}/w`), "a");',
+    flags: ["--allow-read={DIR}"],
+  },
+  {
+    entry: "worker: updateState()",
+    code: from("updateState, workerHome") +
+      'await updateState(workerHome(`${DIR}/w`), "a", { status: "live" });',
+    flags: ["--allow-read={DIR}", "--allow-write={DIR}"],
+  },
+  {
+    entry: "worker: readEvents()",
+    code: from("readEvents, workerHome") +
+      "await readEvents(workerHome(`${DIR}/w`));",
+    flags: ["--allow-read={DIR}"],
+  },
+  {
+    entry: "worker: appendEvent()",
+    code: from("appendEvent, workerHome") +
+      'await appendEvent(workerHome(DIR), { type: "x", source: "y", data: {} });',
+    flags: ["--allow-write={DIR}"],
+  },
+  {
+    entry: "worker: servePage()",
+    code: from("servePage") +
+      "await using page = await servePage({ home: `${DIR}/w` });",
+    flags: ["--allow-read", "--allow-net=127.0.0.1:0"],
+  },
 ];
 
 testMatrix(rows);

@@ -1,3 +1,4 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { type MatrixRow, testMatrix } from "./support/permission_matrix.ts";
 
 const from = (names: string): string =>
@@ -129,6 +130,93 @@ export const rows: MatrixRow[] = [
       "--allow-env=DENO_DIR,XDG_CACHE_HOME,SSL_CERT_FILE,NODE_EXTRA_CA_CERTS,HOME",
     ],
   },
+  {
+    entry: "guard reportDenials()",
+    code: from("reportDenials") +
+      "await reportDenials(DIR, { iteration: 1, base: DIR });",
+    flags: ["--allow-read={DIR}", "--allow-write={DIR}"],
+    prepare: (dir) =>
+      Deno.writeTextFile(`${dir}/dispatch.json`, '{"tasks":[]}'),
+  },
+  {
+    entry: "guard judgePayload() of a write",
+    code: 'import { judgePayload } from "@bulkhead/guard/hook";\n' +
+      `await judgePayload(JSON.stringify({ tool_name: "Write", tool_input: { file_path: DIR + "/a" } }),
+        { harness: "claude-code", marker: { active: true, allowedRoots: [DIR] }, now: 0, cwd: DIR });`,
+    flags: [],
+  },
+  {
+    entry: "guard startScriptedModel()",
+    code:
+      'import { startScriptedModel } from "@bulkhead/guard/scripted-model";\n' +
+      "await using model = await startScriptedModel({ steps: [] });",
+    flags: ["--allow-net=127.0.0.1:0"],
+  },
 ];
 
 testMatrix(rows);
+
+/** The hook with some of the flags that its shim gives it, on a write outside. */
+async function hook(
+  dir: string,
+  flags: readonly string[],
+  ...args: string[]
+): Promise<{ code: number; said: string; logged: boolean }> {
+  await Deno.writeTextFile(
+    `${dir}/marker.json`,
+    JSON.stringify({
+      active: true,
+      allowedRoots: [`${dir}/ws`],
+      denialLogPath: `${dir}/denials.jsonl`,
+    }),
+  );
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [
+      "run",
+      `--config=${new URL("../deno.json", import.meta.url).pathname}`,
+      "--no-lock",
+      "--no-prompt",
+      "--no-check",
+      ...flags,
+      new URL("../guard/hook.ts", import.meta.url).pathname,
+      "--harness",
+      "claude-code",
+      ...args,
+      `${dir}/marker.json`,
+    ],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "null",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(JSON.stringify({
+    tool_name: "Write",
+    tool_input: { file_path: "/outside" },
+    cwd: `${dir}/ws`,
+  })));
+  await writer.close();
+  const { code, stdout } = await child.output();
+  const log = `${dir}/denials.jsonl`;
+  const logged = await Deno.remove(log).then(() => true, () => false);
+  return { code, said: new TextDecoder().decode(stdout), logged };
+}
+
+Deno.test("permissions: the hook with each flag of its shim removed", async () => {
+  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
+  await Deno.mkdir(`${dir}/ws`);
+  const read = "--allow-read";
+  const env = "--allow-env=HOME,TMPDIR,USER,LOGNAME";
+  const write = `--allow-write=${dir}/denials.jsonl`;
+  const whole = await hook(dir, [read, env, write]);
+  assertEquals([whole.code, whole.logged], [0, true]);
+  assertStringIncludes(whole.said, '"deny"');
+  assertEquals(await hook(dir, [read, env]), { ...whole, logged: false });
+  // Without what it judges by, it lets the call through, or denies it where it was told to.
+  for (const flags of [[env, write], [read, write]]) {
+    const open = await hook(dir, flags);
+    assertEquals(open, { code: 0, said: "", logged: false }, flags[0]);
+    const { code, said } = await hook(dir, flags, "--fail-closed");
+    assert(code === 2 || said.includes('"deny"'), `${code} ${said}`);
+  }
+  await Deno.remove(dir, { recursive: true });
+});
