@@ -4,10 +4,15 @@
  * @module
  */
 
-export * from "./adapters.ts";
+export * from "./adapters/ai_sdk.ts";
+export * from "./adapters/failed.ts";
+export * from "./adapters/mastra.ts";
+export * from "./adapters/openai_agents.ts";
+export * from "./adapters/pi.ts";
 export * from "./config.ts";
 export * from "./digest.ts";
 export * from "./discover.ts";
+export * from "./doctor.ts";
 export * from "./errors.ts";
 export * from "./hooks.ts";
 export * from "./install.ts";
@@ -21,4 +26,3 @@ export * from "./scaffold.ts";
 export * from "./schema.ts";
 export * from "./tool.ts";
 export * from "./trust.ts";
-export * from "./doctor.ts";
