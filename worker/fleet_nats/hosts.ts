@@ -7,6 +7,7 @@
  */
 import type { Fleet } from "./connection.ts";
 import { FLEET_SCHEMA, token } from "./names.ts";
+import { untilAnswered } from "./provision.ts";
 import type { FleetHostRecord } from "./records.ts";
 
 const TAKE_BACK_MS = 1_000;
@@ -108,7 +109,7 @@ export class HostBeat {
       load: loadNow(),
       clock: Date.now(),
     };
-    await bucket.put(this.#key, JSON.stringify(record));
+    await untilAnswered(() => bucket.put(this.#key, JSON.stringify(record)));
   }
 }
 

@@ -9,6 +9,7 @@ import { objectOf } from "../client_answers.ts";
 import { isJsonObject, type JsonObject } from "../frame.ts";
 import { FLEET_SCHEMA, queueSubject } from "./names.ts";
 import { pause } from "./pause.ts";
+import { untilAnswered } from "./provision.ts";
 import { valuesOf } from "./remote.ts";
 
 /** Where a session works: a directory that hosts share, or a commit that they can fetch. */
@@ -89,7 +90,7 @@ export async function queueSession(fleet: Fleet, job: FleetJob): Promise<void> {
   };
   const bucket = await fleet.bucket(fleet.names.jobs);
   try {
-    await bucket.create(job.sessionId, encode(record));
+    await untilAnswered(() => bucket.create(job.sessionId, encode(record)));
   } catch (error) {
     if (await readJob(fleet, job.sessionId) === undefined) {
       throw queueError(job, error);
@@ -102,9 +103,11 @@ export async function queueSession(fleet: Fleet, job: FleetJob): Promise<void> {
 /** Puts a job into the queue; the same move of it only once. */
 export async function putInQueue(fleet: Fleet, job: JobRecord): Promise<void> {
   try {
-    await fleet.js.publish(queueSubject(fleet.names.prefix), job.sessionId, {
-      msgID: `${job.sessionId}:${job.moves}`,
-    });
+    await untilAnswered(() =>
+      fleet.js.publish(queueSubject(fleet.names.prefix), job.sessionId, {
+        msgID: `${job.sessionId}:${job.moves}`,
+      })
+    );
   } catch (error) {
     throw queueError(job, error);
   }

@@ -105,6 +105,27 @@ export async function checkSchema(fleet: Fleet): Promise<void> {
   }
 }
 
+const ANSWER_MS = 15_000;
+
+/**
+ * What is asked of a stream whose leader is still being chosen is answered by nobody:
+ * nothing was written, so it is asked again.
+ */
+export async function untilAnswered<T>(work: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + ANSWER_MS;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const unanswered = /no responders|jetstream is not enabled/i;
+      if (
+        !unanswered.test(String(error)) || performance.now() > deadline
+      ) throw error;
+      await pause(250);
+    }
+  }
+}
+
 /** Hosts that start at the same moment make the same things: whoever is late finds them. */
 async function severalTimes<T>(work: () => Promise<T>): Promise<T> {
   for (let tries = 1;; tries++) {

@@ -6,6 +6,7 @@
 import type { OpenAsk } from "../asks.ts";
 import type { Fleet } from "./connection.ts";
 import { FLEET_SCHEMA, keyOf } from "./names.ts";
+import { untilAnswered } from "./provision.ts";
 import type { FleetSessionRecord } from "./records.ts";
 import type { ServerTrouble } from "./trouble.ts";
 
@@ -66,7 +67,7 @@ export class SessionBoard {
   /** Writes it for the first time; what fails then is the caller's. */
   async open(changes: Partial<FleetSessionRecord>): Promise<void> {
     this.#record = { ...this.#record, ...changes };
-    await this.#write();
+    await untilAnswered(() => this.#write());
   }
 
   /** The session is over; its questions go with it. */
