@@ -9,9 +9,9 @@ import { fileCommands } from "./commands_files.ts";
 import { operationCommands } from "./commands_operations.ts";
 import { READS, type VerbSpec, type VerbTable } from "./verb_spec.ts";
 
-/** Programs that only read, so that no guess about their options is made. */
+/** Programs that only read, unless an option names an output; each between blanks. */
 const READERS =
-  "cat head tail more wc nl od hexdump strings file stat ls dir vdir du df lsof ps pgrep pstree " +
+  " cat head tail more wc nl od hexdump strings file stat ls dir vdir du df lsof ps pgrep pstree " +
   "top htop free uptime uname arch nproc lscpu id whoami who w groups hostname date cal locale tty " +
   "basename dirname realpath readlink pwd which " +
   "whereis type grep egrep fgrep zgrep rg ag ack cut tr fold fmt " +
@@ -22,11 +22,11 @@ const READERS =
   "wait jobs fg bg clear reset tput stty dmesg journalctl getent getconf ulimit mongosh " +
   "tokei cloc scc shellcheck hadolint yamllint jsonlint pyright tflint actionlint " +
   "lsblk blkid findmnt vmstat iostat sar acpi sensors fc-list codesign spctl otool lipo " +
-  "look spell aspell units bat batcat delta difft fzf tldr nvidia-smi";
+  "look spell aspell units bat batcat delta difft fzf tldr nvidia-smi ";
 
 /** Programs whose arguments are text, or run elsewhere: what looks like an option is none. */
 const TEXT =
-  "echo printf true false yes seq factor expr bc dc test [ man info help apropos whatis ssh mosh";
+  " echo printf true false yes seq factor expr bc dc test [ man info help apropos whatis ssh mosh ";
 
 /** A program that only reads, unless an option names an output. */
 const GUESSED: VerbSpec = { guess: true };
@@ -56,8 +56,7 @@ export function specOf(name: string): VerbSpec | undefined {
 }
 
 function isListed(list: string, name: string): boolean {
-  const at = list.indexOf(name);
-  return at !== -1 && !name.includes(" ") && ` ${list} `.includes(` ${name} `);
+  return list.includes(` ${name} `) && !name.includes(" ");
 }
 
 /** Long options that name an output in programs the table does not know. */

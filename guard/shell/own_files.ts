@@ -161,6 +161,10 @@ export function disarms(call: Call): void {
 const BULKHEAD =
   /(?:^|[/@:])bulkhead(?:$|@[\w.^~-]+$|\/(?:bulkhead|guard)(?:@[\w.^~-]+)?(?:\/cli)?$)|(?:^|\/)guard\/cli\.ts$|(?:^|\/)mod\.ts$/;
 
+const STARTERS = new Set(
+  "bulkhead bulkhead-guard deno npx bunx pnpx npm pnpm yarn bun dx".split(" "),
+);
+
 /**
  * Gives what a package runner or deno starts: only there are other words Bulkhead's command line.
  *
@@ -168,6 +172,5 @@ const BULKHEAD =
  * @returns `true` for a program that {@linkcode disarms} looks at.
  */
 export function startsBulkhead(name: string): boolean {
-  return /^(?:bulkhead(?:-guard)?|deno|npx|bunx|pnpx|npm|pnpm|yarn|bun|dx)$/
-    .test(name);
+  return STARTERS.has(name);
 }
