@@ -22,6 +22,15 @@ const TASK_OVER = new Set([
 /** System lines that show a turn at work, for agents that do not tell their state. */
 const TURN_SIGNS = new Set(["api_retry", "thinking_tokens"]);
 
+/** Lines of other types that say nothing about a turn. */
+const SAYS_NOTHING = new Set([
+  "control_response",
+  "control_cancel_request",
+  "keep_alive",
+  "rate_limit_event",
+  "auth_status",
+]);
+
 /** What a task that is announced once more may still be. */
 const TASK_GOES_ON = new Set(["pending", "running", "in_progress", "paused"]);
 
@@ -53,6 +62,7 @@ export class TurnState {
   #dead = false;
   #pending = 0;
   #askedSince = false;
+  #unclear = false;
   readonly #asks = new Map<
     string,
     { call: string | undefined; agent: string | undefined }
@@ -88,7 +98,7 @@ export class TurnState {
   /** True when the session rests and nothing can start by itself: it may be let go. */
   get quiescent(): boolean {
     return this.state === "idle" && this.#tasks.size === 0 &&
-      this.#wakes.size === 0;
+      this.#wakes.size === 0 && !(this.#unclear && this.#told === undefined);
   }
 
   /** True when the agent tells its state itself. */
@@ -159,6 +169,7 @@ export class TurnState {
   apply(frame: Frame): void {
     switch (frame.kind) {
       case "system":
+        this.#unclear = false;
         this.#system(frame);
         break;
       case "control_request":
@@ -174,6 +185,7 @@ export class TurnState {
         break;
       case "other":
         if (frame.request_id !== undefined) this.#closeAsk(frame.request_id);
+        if (!SAYS_NOTHING.has(frame.type_name)) this.#unclear = true;
         break;
       case "assistant":
         this.#working ||= frame.parent_tool_use_id === undefined;
@@ -198,10 +210,12 @@ export class TurnState {
         }
         break;
       case "result":
-        this.#working = false;
+        this.#working = this.#unclear = false;
         this.#dropAsks();
         break;
       case "malformed":
+        // Of an agent that does not tell its state nobody knows what this was.
+        this.#unclear = true;
         break;
     }
   }

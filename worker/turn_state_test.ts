@@ -105,6 +105,25 @@ Deno.test("TurnState: an unknown or malformed line within a turn changes nothing
   assertEquals(state.state, "running");
 });
 
+Deno.test("TurnState: a last line that nobody understands holds the session of an agent that does not tell its state", () => {
+  const unclear = (...lines: (object | string)[]) => {
+    const state = new TurnState();
+    for (const line of lines) {
+      state.apply(
+        parseFrame(typeof line === "string" ? line : JSON.stringify(line)),
+      );
+    }
+    return state.quiescent;
+  };
+  for (const line of ["garbage", { type: "brand_new" }]) {
+    assertEquals(unclear(line), false);
+    assertEquals(unclear(result, line), false);
+    assertEquals(unclear(result, line, result), true);
+    assertEquals(unclear(told("idle"), line), true);
+  }
+  assertEquals(unclear(result, { type: "rate_limit_event" }), true);
+});
+
 Deno.test("TurnState: an agent that tells its state is believed", () => {
   assertEquals(after(told("running")).state, "running");
   assertEquals(
