@@ -1,4 +1,3 @@
-// deno-lint-ignore-file camelcase -- names of programs
 /**
  * Programs that work on files, archives and transfers. Data only.
  *
