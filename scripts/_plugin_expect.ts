@@ -5,72 +5,20 @@
  */
 
 import {
-  exists,
   isObject,
   type Json,
   type JsonObject,
   string,
-  strings,
 } from "./_plugin_case.ts";
+import { atLeast, atMost, same } from "./_plugin_compare.ts";
+import type {
+  Check,
+  Observation,
+  ObservedTool,
+} from "./_plugin_observation.ts";
 import { relationCheck } from "./_plugin_relations.ts";
-import { livingProcesses, pidIsDead } from "./_plugin_processes.ts";
-
-/** What a step brought to light. Absent parts do not apply to the step. */
-export interface Observation {
-  /** `loaded`, `blocked`, `disabled` or `error`. */
-  outcome?: string;
-  tools?: ObservedTool[];
-  plugins?: string[];
-  /** Every hook, those that never fire included. */
-  hooks?: { plugin: string; event: string; command: string }[];
-  versions?: Record<string, string>;
-  /** Warnings about plugins. */
-  warnings?: string[];
-  /** Everything a person gets to see, the warnings included. */
-  lines?: string[];
-  prompts?: string[];
-  text?: string;
-  isError?: boolean;
-  result?: unknown;
-  input?: Json;
-  details?: {
-    exitCode: number | null;
-    signal: string | null;
-    timedOut: boolean;
-    aborted: boolean;
-  };
-  ok?: boolean;
-  error?: string;
-  blocked?: boolean;
-  decision?: string | undefined;
-  reason?: string;
-  updatedInput?: unknown;
-  additionalContext?: string[];
-  failures?: string[];
-  fired?: number;
-  elapsedMs: number;
-  blockedMs: number;
-  rssGrowthMB: number;
-  /** True when an OS sandbox is in force. */
-  sandboxed: boolean;
-  /** The workspace, by which left-over processes are found. */
-  workspace: string;
-  startedAt: number;
-}
-
-/** A tool as a model sees it. */
-export interface ObservedTool {
-  name: string;
-  plugin: string;
-  tool: string;
-  description: string;
-  inputSchema: unknown;
-}
-
-type Check = (
-  wanted: Json,
-  seen: Observation,
-) => string | undefined | Promise<string | undefined>;
+import { spelledCheck } from "./_plugin_spellings.ts";
+import { TRACE_CHECKS } from "./_plugin_traces.ts";
 
 /** Checks all expectations; the first that does not hold, or undefined. */
 export async function unmet(
@@ -222,107 +170,13 @@ const CHECKS: Record<string, Check> = {
     atMost(wanted, rssGrowthMB),
   // Whoever checks it is alive.
   hostAlive: (wanted) => same(wanted, true),
-  absent: async (wanted) => {
-    for (const path of strings(wanted, "absent")) {
-      if (await exists(path)) return `"${path}" is there`;
-    }
-    return undefined;
-  },
-  present: async (wanted) => {
-    for (const path of strings(wanted, "present")) {
-      if (!await exists(path)) return `"${path}" is not there`;
-    }
-    return undefined;
-  },
-  fileContains: (wanted) =>
-    inFiles(wanted, (text, part) => text.includes(part)),
-  fileNotContains: (wanted) =>
-    inFiles(wanted, (text, part) => !text.includes(part)),
-  fileEquals: (wanted) =>
-    inFiles(wanted, (text, part) => text.trim() === part.trim()),
-  fileMode: async (wanted) => {
-    if (!isObject(wanted)) return "must be a table of path to mode";
-    for (const [path, mode] of Object.entries(wanted)) {
-      const found = ((await Deno.stat(path)).mode ?? 0) & 0o777;
-      const octal = typeof mode === "number" ? mode.toString(8) : string(
-        mode,
-        path,
-      ).replace(/^0o?/, "");
-      if (found.toString(8) !== octal) {
-        return `"${path}" has ${found.toString(8)}`;
-      }
-    }
-    return undefined;
-  },
-  pidFileDead: async (wanted, seen) => {
-    for (const path of strings(wanted, "pidFileDead")) {
-      if (!await exists(path)) return `"${path}" is not there`;
-      const pid = Number((await Deno.readTextFile(path)).trim());
-      if (!await pidIsDead(pid, seen.startedAt)) return `${pid} is alive`;
-    }
-    const left = await livingProcesses(seen.workspace);
-    return left.length === 0 ? undefined : `left running: ${left.join(", ")}`;
-  },
-  noProcessLeft: async (wanted, seen) =>
-    same(wanted, (await livingProcesses(seen.workspace)).length === 0),
+  ...TRACE_CHECKS,
 };
-
-/** Other words for a check. */
-const SAME_CHECK: [RegExp, string][] = [
-  [/^(?:status|result|state)$/, "outcome"],
-  [/^(?:toolsUnique|uniqueNames|uniqueToolNames)$/, "uniqueTools"],
-  [/^(?:params|schemas?|inputSchemas|parameters|wireSchema)$/, "inputSchema"],
-  [/^descriptions$/, "description"],
-  [/^versions$/, "version"],
-  [/^(?:wireSafe|schemaSafe|schemasSafe)$/, "wireSchemaSafe"],
-  [/^(?:failed|callError)$/, "isError"],
-  [/^(?:jsonEquals|textJsonEquals|outputJsonEquals)$/, "stdoutJsonEquals"],
-  [/^(?:exit|code|exitStatus)$/, "exitCode"],
-  [/^(?:timeout|isTimeout)$/, "timedOut"],
-  [/^(?:cancelled|canceled)$/, "aborted"],
-  [/^denied$/, "blocked"],
-  [/^(?:input|newInput|rewrittenInput)$/, "updatedInput"],
-  [/^(?:ran|firedCount|runs|ranHooks|hooksFired)$/, "fired"],
-  [/^(?:success|succeeded|installed)$/, "ok"],
-  [/^(?:withinMs|atMostMs|ms|msAtMost|elapsedMsAtMost)$/, "maxMs"],
-  [/^(?:atLeastMs|msAtLeast|elapsedMsAtLeast)$/, "minMs"],
-  [
-    /^(?:eventLoopBlock(?:ed)?(?:AtMost|Max)?Ms|maxEventLoopBlockMs)$/,
-    "eventLoopMaxBlockMs",
-  ],
-  [
-    /^(?:rssGrowthAtMostMB|hostRssGrowthMaxMB|maxRssGrowthMB)$/,
-    "hostRssGrowthAtMostMB",
-  ],
-  [/^(?:noCrash|alive)$/, "hostAlive"],
-  [/^(?:notPresent|missing|filesAbsent|notExists)$/, "absent"],
-  [/^(?:exists|filesPresent)$/, "present"],
-  [/^(?:filesContain|fileIncludes)$/, "fileContains"],
-  [/^(?:pidFilesDead|pidDead|pidsDead|deadPidFiles)$/, "pidFileDead"],
-  [/^(?:noOrphans|noProcessesLeft|noLeftovers)$/, "noProcessLeft"],
-  [/^(?:mode|fileModes|modes)$/, "fileMode"],
-];
 
 function checkOf(name: string): Check | undefined {
   if (Object.hasOwn(CHECKS, name)) return CHECKS[name];
-  const [, known] = SAME_CHECK.find(([words]) => words.test(name)) ?? [];
+  const known = spelledCheck(name);
   return known === undefined ? relationCheck(name) : CHECKS[known];
-}
-
-async function inFiles(
-  wanted: Json,
-  holds: (text: string, part: string) => boolean,
-): Promise<string | undefined> {
-  if (!isObject(wanted)) return "must be a table of path to texts";
-  for (const [path, parts] of Object.entries(wanted)) {
-    const text = await Deno.readTextFile(path).catch(() => "");
-    for (const part of strings(parts, path)) {
-      if (!holds(text, part)) {
-        return `"${path}" is ${brief(text)}, against ${brief(part)}`;
-      }
-    }
-  }
-  return undefined;
 }
 
 function textOf(seen: Observation): string {
@@ -358,41 +212,6 @@ function perTool(
     if (problem !== undefined) return `${name}: ${problem}`;
   }
   return undefined;
-}
-
-function same(wanted: Json, found: unknown): string | undefined {
-  return canonical(wanted) === canonical(found)
-    ? undefined
-    : `wanted ${brief(canonical(wanted))}, found ${brief(canonical(found))}`;
-}
-
-function atLeast(wanted: Json, found: number | undefined): string | undefined {
-  return typeof wanted === "number" && found !== undefined && found >= wanted
-    ? undefined
-    : `found ${found}, wanted at least ${wanted}`;
-}
-
-function atMost(wanted: Json, found: number | undefined): string | undefined {
-  return typeof wanted === "number" && found !== undefined && found <= wanted
-    ? undefined
-    : `found ${found}, wanted at most ${wanted}`;
-}
-
-function canonical(value: unknown): string {
-  return JSON.stringify(
-    value,
-    (_key, held: unknown) =>
-      typeof held === "object" && held !== null && !Array.isArray(held)
-        ? Object.fromEntries(
-          Object.entries(held).sort(([x], [y]) => x < y ? -1 : 1),
-        )
-        : held,
-  ) ?? "undefined";
-}
-
-function brief(text: string): string {
-  const shown = JSON.stringify(text);
-  return shown.length > 300 ? `${shown.slice(0, 300)}…` : shown;
 }
 
 function isWireSafe(schema: unknown): boolean {

@@ -5,7 +5,7 @@
  */
 
 import { type Json, strings } from "./_plugin_case.ts";
-import type { Observation } from "./_plugin_expect.ts";
+import type { Observation } from "./_plugin_observation.ts";
 
 /** What a subject holds, and how its relations are to be read. */
 interface Subject {

@@ -7,7 +7,7 @@
 import type { LoadedOutcome, SandboxLevel } from "@bulkhead/plugins";
 import type { Json, JsonObject, Stage } from "./_plugin_case.ts";
 import { onlyKeys } from "./_plugin_case.ts";
-import type { Observation } from "./_plugin_expect.ts";
+import type { Observation } from "./_plugin_observation.ts";
 
 /** A case that is being played. */
 export interface Play {
