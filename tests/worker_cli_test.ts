@@ -124,6 +124,42 @@ Deno.test("worker: a command line that cannot be understood means 2 and says why
   ]);
 });
 
+Deno.test("worker: a flag with a value that cannot be means 2 and one line with what it takes", async () => {
+  const home = ["--home", "/tmp/nowhere-bh"];
+  const stream = ["--stream", "--short-id", "x", ...home];
+  for (
+    const [args, ...parts] of [
+      [["ui", "--port", "99999"], "99999", "at most 65535", "--port 0"],
+      [["ui", "--port", "x"], '"x"', "whole number"],
+      [["ui", "--port", "-1"], '"-1"', "whole number"],
+      [["start", "x", "--asks", "maybe"], '"maybe"', "attached, wait or deny"],
+      [["start", "x", "--agent", "nope"], '"nope"', "claude, codex"],
+      [["start", "x", "--agent", "acp:"], '"acp:"', "acp:COMMAND"],
+      [["start", "x", "--agent", "acp"], "argv is missing"],
+      [["start", "x", "--idle-grace-ms", "soon"], '"soon"', "whole number"],
+      [["start", "x", "--stall-ms", "1.5"], '"1.5"', "whole number"],
+      [["start", "x", "--resume", "a", "--session-id", "b"], "or --session-id"],
+      [["start", " "], "the name is empty"],
+      [["reap", "--idle-ms", "x"], '"x"', "whole number"],
+      [["watch", "x", "--cursor", "-1"], '"-1"', "whole number"],
+      [[...stream, "--agent", "nope"], '"nope"', "claude, codex"],
+      [[...stream, "--agent", "claude", "--asks", "no"], '"no"'],
+      [
+        ["--stream", "--short-id", "../x", ...home, "--agent", "scripted"],
+        '"../x"',
+        "letters, digits",
+      ],
+    ] as [string[], ...string[]][]
+  ) {
+    const { code, err, out } = await say(args);
+    assertEquals([code, out], [2, ""], `${args.join(" ")}: ${err}`);
+    for (const part of parts) assertStringIncludes(err, part);
+    assertEquals(err.trim().split("\n").length, 1, err);
+  }
+  const { code, out } = await say(["ui", "--port", "99999", "--json"]);
+  assertEquals([code, JSON.parse(out).ok], [2, false]);
+});
+
 Deno.test("worker: the seed's form serves the seed's client and ends with 0", async () => {
   await using world = await WorkerWorld.make();
   const running = say([

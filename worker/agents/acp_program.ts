@@ -78,8 +78,9 @@ export async function confinement(
   options: ConfinementOptions,
 ): Promise<IsolationPolicy> {
   const { env, program, workspace } = options;
-  const home = env.HOME ?? "/nonexistent";
-  const state = options.state ?? stateOf(program, home);
+  const home = env.HOME;
+  const state = options.state ??
+    (home === undefined ? [] : stateOf(program, home));
   // They would be made by the agent itself, if its home could be written to.
   for (const dir of state) {
     await Deno.mkdir(dir, { recursive: true }).catch(() => {});
@@ -87,7 +88,7 @@ export async function confinement(
   const real = await Deno.realPath(program);
   return {
     read: [
-      home,
+      ...home === undefined ? [] : [home],
       packageOf(real),
       ...(env.PATH ?? "").split(":").filter((dir) => dir.startsWith("/")),
       ...options.read,

@@ -18,8 +18,9 @@ import { argvDriver } from "../agents/stream_json.ts";
 import { FLEET_FLAGS, FLEET_HELP, fleetSettings } from "../fleet_settings.ts";
 import type { FleetMember } from "../fleet_nats/join.ts";
 import { createPosture, isTrustedProject } from "../posture.ts";
-import type { AskPolicy } from "../session.ts";
+import { workerFiles, workerHome } from "../store/home.ts";
 import { runWorker, type Worker } from "../worker.ts";
+import { sessionFlags } from "./session_flags.ts";
 
 const FLAGS: FlagSpec = {
   boolean: ["stream", "trust-project", "force", "fleet-optional", "help"],
@@ -43,6 +44,8 @@ const FLAGS: FlagSpec = {
   ],
   collect: ["allow"],
 };
+
+const HELP = "bulkhead worker --stream --help";
 
 /** The help text. */
 export const SERVE_HELP =
@@ -90,6 +93,7 @@ export async function serve(
   if (!flags.on("stream")) throw usage("--stream is missing");
   const shortId = need("short-id");
   const home = absolute(need("home"));
+  checkName(home, shortId);
   const cwd = absolute(flags.text("cwd") ?? temporary());
   const uuid = flags.text("session-uuid");
   const holder = flags.text("holder");
@@ -101,16 +105,7 @@ export async function serve(
       `"${flags.operands[0]}" is no flag; the agent's argv follows "--"`,
     );
   }
-  const options = {
-    asks: asksOf(flags),
-    askTimeoutMs: flags.integer("ask-timeout-ms"),
-    idleGraceMs: flags.integer("idle-grace-ms"),
-    stallMs: flags.integer("stall-ms"),
-    name: flags.text("name"),
-    resume: flags.text("resume"),
-    sessionId: flags.text("session-id"),
-    model: flags.text("model"),
-  };
+  const options = { ...sessionFlags(flags, HELP), name: flags.text("name") };
   const driver = await driverOf(flags);
   const signals = onSignals(driver);
   const log = (line: string) => io.err(`bulkhead worker ${shortId}: ${line}\n`);
@@ -223,7 +218,6 @@ async function driverOf(flags: Flags): Promise<AgentDriver> {
     const words = agent === "acp"
       ? flags.rest
       : agent.slice(4).trim().split(/\s+/);
-    if (words.length === 0) throw usage("the agent's argv is missing");
     return acpDriver({ command: words });
   }
   switch (agent) {
@@ -233,26 +227,23 @@ async function driverOf(flags: Flags): Promise<AgentDriver> {
       return (await import("../agents/codex.ts")).codexDriver(command);
     case "opencode":
       return (await import("../agents/opencode.ts")).openCodeDriver(command);
-    case "scripted": {
+    default: {
       const script = flags.text("script");
       return scriptedDriver(
         script === undefined ? {} : { script: absolute(script) },
       );
     }
-    default:
-      throw usage(
-        `no agent "${agent}"; it is claude, codex, opencode, scripted or acp:COMMAND`,
-      );
   }
 }
 
-function asksOf(flags: Flags): AskPolicy | undefined {
-  const asks = flags.text("asks");
-  if (
-    asks === undefined || asks === "attached" || asks === "wait" ||
-    asks === "deny"
-  ) return asks;
-  throw usage(`--asks is "${asks}"; it is attached, wait or deny`);
+/** A name that cannot be one is the caller's mistake; a path that is too long is the place's. */
+function checkName(home: string, shortId: string): void {
+  try {
+    workerFiles(workerHome(home), shortId);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new UsageError(error.message, HELP);
+  }
 }
 
 function defined<T extends object>(
@@ -276,8 +267,5 @@ function temporary(): string {
 }
 
 function usage(found: string): UsageError {
-  return new UsageError(
-    `Cannot read the command line: ${found}`,
-    "bulkhead worker --stream --help",
-  );
+  return new UsageError(`Cannot read the command line: ${found}`, HELP);
 }

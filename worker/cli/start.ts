@@ -22,6 +22,7 @@ import {
 import { ensureHome, shortIdFor, workerFiles } from "../store/home.ts";
 import { readRegistry } from "../store/registry.ts";
 import { launch } from "./launch.ts";
+import { SESSION_FLAGS, sessionFlags } from "./session_flags.ts";
 import { homeOf, type WorkerVerb } from "./shared.ts";
 
 /** `start`: a worker in the background. */
@@ -53,18 +54,21 @@ Examples:
       "cwd",
       "resume",
       "session-id",
-      "model",
-      "script",
       "asks",
-      "idle-grace-ms",
-      "ask-timeout-ms",
-      "stall-ms",
+      ...SESSION_FLAGS,
     ],
     collect: ["allow"],
   },
   operands: [1, 1],
   async run(flags, io): Promise<number> {
     const name = flags.operands[0] ?? "";
+    if (name.trim() === "") {
+      throw new UsageError(
+        "Cannot read the command line: the name is empty",
+        "bulkhead worker start NAME",
+      );
+    }
+    const given = sessionFlags(flags, "bulkhead worker start --help");
     const home = homeOf(flags);
     const fleet = await fleetSettings(
       home.root.replace(/\/workers$/, ""),
@@ -101,28 +105,15 @@ Examples:
       "--name",
       name,
     ];
-    args.push(
-      "--agent",
-      agent,
-      "--asks",
-      flags.text("asks") ?? "wait",
-    );
-    const session = flags.text("resume") ?? flags.text("session-id") ??
+    args.push("--agent", agent, "--asks", given.asks ?? "wait");
+    const session = given.resume ?? given.sessionId ??
       crypto.randomUUID();
     args.push(
-      flags.text("resume") === undefined ? "--session-id" : "--resume",
+      given.resume === undefined ? "--session-id" : "--resume",
       session,
     );
     args.push("--session-uuid", session, "--holder", `stream:${shortId}`);
-    for (
-      const flag of [
-        "model",
-        "script",
-        "idle-grace-ms",
-        "ask-timeout-ms",
-        "stall-ms",
-      ]
-    ) {
+    for (const flag of SESSION_FLAGS) {
       const value = flags.text(flag);
       if (value !== undefined) args.push(`--${flag}`, value);
     }

@@ -95,6 +95,7 @@ Examples:
   flags: { boolean: ["raw", "answer"], string: ["cursor"] },
   operands: [1, 1],
   async run(flags, io): Promise<number> {
+    const cursor = flags.integer("cursor") ?? 0;
     using worker = await client(flags, operand(flags, 0));
     const answers = io.canAsk && !flags.off("answer") && !flags.on("json");
     const lines = terminalLines(io);
@@ -107,7 +108,7 @@ Examples:
       })
       : undefined;
     const events = worker.watch({
-      cursor: flags.integer("cursor") ?? 0,
+      cursor,
       raw: flags.on("raw"),
       answers,
     });

@@ -1,7 +1,14 @@
+/**
+ * The command that serves the page to watch with.
+ *
+ * @module
+ */
+
 import {
   type CommandIo,
   type Flags,
   printResult,
+  UsageError,
 } from "@bulkhead/sandbox/command";
 import { ensureHome } from "../store/home.ts";
 import { homeOf, type WorkerVerb } from "./shared.ts";
@@ -24,9 +31,15 @@ Examples:
   operands: [0, 0],
   async run(flags: Flags, io: CommandIo): Promise<number> {
     const { servePage } = await import("../page/server.ts");
+    const port = flags.integer("port");
+    if (port !== undefined && port > 65_535) {
+      throw new UsageError(
+        `Cannot read the command line: --port is "${port}"; it takes a whole number of at most 65535`,
+        "--port 0",
+      );
+    }
     const home = homeOf(flags);
     await ensureHome(home);
-    const port = flags.integer("port");
     await using page = await servePage({
       home: home.root,
       ...(port === undefined ? {} : { port }),
