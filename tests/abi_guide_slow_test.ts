@@ -38,8 +38,8 @@ Deno.test({
         let typed = line;
         // A person answers the question of trust; here the content is named instead.
         if (/plugins install/.test(line)) {
-          const { hash } = await digestPlugin(`${dir}/weather/dist`);
-          typed += ` --trust-plugin weather=${hash}`;
+          const { hash } = await digestPlugin(`${dir}/counter/dist`);
+          typed += ` --trust-plugin counter=${hash}`;
         }
         // No model is asked in a test.
         if (/^bulkhead run /.test(line)) {
