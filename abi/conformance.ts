@@ -126,7 +126,12 @@ async function register(session: VerifySession): Promise<boolean> {
     0,
   );
   if (total === 0) session.found("warning", "register", "it registers nothing");
-  session.passed("register", `${total} entries, the same at the second load`);
+  session.passed(
+    "register",
+    `${total} ${
+      total === 1 ? "entry" : "entries"
+    }, the same at the second load`,
+  );
   return true;
 }
 

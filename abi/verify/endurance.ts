@@ -6,6 +6,7 @@
 
 import type { EngineStats } from "../engine_types.ts";
 import { AbiError } from "../errors.ts";
+import { sampleArguments } from "../sample.ts";
 import type { VerifySession } from "./session.ts";
 
 /** The runtime that hosts the plugin keeps up to 60 bytes of its own per call for a while. */
@@ -53,12 +54,9 @@ export async function checkThreads(session: VerifySession): Promise<void> {
 
 /** One tool is called thousands of times while strings, handles and memory are counted. */
 export async function checkLeaks(session: VerifySession): Promise<void> {
-  const quick = session.options.tool === undefined ? session.quick : {
-    name: session.options.tool,
-    args: session.options.args ?? session.quick?.args ?? "{}",
-  };
+  const often = toolToCall(session);
   const calls = session.options.calls ?? 10_000;
-  if (quick === undefined || session.plugin === undefined) {
+  if (often === undefined || session.plugin === undefined) {
     return session.skipped(
       "leaks",
       "no tool answered a sample call quickly; name one with --tool and --args",
@@ -71,7 +69,7 @@ export async function checkLeaks(session: VerifySession): Promise<void> {
     const lanes = Array.from({ length: 4 }, async (_, lane) => {
       for (let i = lane; i < count; i += 4) {
         try {
-          await session.call(quick.name, quick.args);
+          await session.call(often.name, often.args);
         } catch (error) {
           if (!(error instanceof AbiError) || error.code !== "tool") {
             throw error;
@@ -95,15 +93,26 @@ export async function checkLeaks(session: VerifySession): Promise<void> {
     if (!(error instanceof AbiError)) throw error;
     await session.blame(
       "leaks",
-      `tool "${quick.name}" called ${calls} times`,
+      `tool "${often.name}" called ${calls} times`,
       error,
     );
   }
   session.done(
     "leaks",
     before,
-    `tool "${quick.name}" was called ${calls} times`,
+    `tool "${often.name}" was called ${calls} times`,
   );
+}
+
+/** The tool that the caller named, else one that answered quickly. */
+function toolToCall(
+  { options, plugin, quick }: VerifySession,
+): { name: string; args: string } | undefined {
+  const { tool: name, args } = options;
+  if (name === undefined) return quick;
+  const schema = plugin?.registration.tools.find((tool) => tool.name === name)
+    ?.parameters;
+  return { name, args: args ?? sampleArguments(schema ?? "{}") };
 }
 
 function account(

@@ -8,11 +8,15 @@ import { AbiError } from "../errors.ts";
 import { sampleArguments } from "../sample.ts";
 import { MAX_CRASHES, MAX_TOOLS, type VerifySession } from "./session.ts";
 
+/** A tool that answers within this time can be called thousands of times. */
+const QUICK_MS = 50;
+
 /** Every tool answers a call with arguments made from its schema. */
 export async function checkTools(session: VerifySession): Promise<void> {
   const tools = session.plugin?.registration.tools ?? [];
   if (tools.length === 0) return session.skipped("call", "it has no tool");
   let answered = 0;
+  let fastest: { name: string; args: string; ms: number } | undefined;
   const before = session.errors();
   for (const tool of tools.slice(0, MAX_TOOLS)) {
     const chosen = session.options.tool === tool.name
@@ -23,11 +27,10 @@ export async function checkTools(session: VerifySession): Promise<void> {
     try {
       const result = await session.call(tool.name, args);
       answered++;
-      if (
-        performance.now() - started < 50 &&
-        (session.options.tool ?? tool.name) === tool.name
-      ) {
-        session.quick ??= { name: tool.name, args };
+      const ms = performance.now() - started;
+      if (ms < QUICK_MS) session.quick ??= { name: tool.name, args };
+      if (fastest === undefined || ms < fastest.ms) {
+        fastest = { name: tool.name, args, ms };
       }
       if (result.content.length === 0) {
         session.found(
@@ -51,6 +54,9 @@ export async function checkTools(session: VerifySession): Promise<void> {
       `only the first ${MAX_TOOLS} of ${tools.length} tools were called`,
     );
   }
+  if (session.quick === undefined && fastest !== undefined) {
+    await tryAgain(session, fastest);
+  }
   session.done(
     "call",
     before,
@@ -58,6 +64,23 @@ export async function checkTools(session: VerifySession): Promise<void> {
       Math.min(tools.length, MAX_TOOLS)
     } tools answered a sample call`,
   );
+}
+
+/** On a busy machine the quickest of tools may be slow once. */
+async function tryAgain(
+  session: VerifySession,
+  { name, args }: { name: string; args: string },
+): Promise<void> {
+  for (let i = 0; i < 5 && session.quick === undefined; i++) {
+    const started = performance.now();
+    try {
+      await session.call(name, args);
+    } catch (error) {
+      if (!(error instanceof AbiError)) throw error;
+      return await session.blame("call", `tool "${name}"`, error);
+    }
+    if (performance.now() - started < QUICK_MS) session.quick = { name, args };
+  }
 }
 
 /** Every tool notices a cancel, or has ended before. */
