@@ -3,6 +3,7 @@ import { printResult, UsageError } from "@bulkhead/sandbox/command";
 import { unknownWord } from "./_cli_errors.ts";
 import { jsonArgument } from "./_cli_input.ts";
 import type { Command, Verb } from "./_cli_shared.ts";
+import { HOOK_EVENTS } from "./_hook_spec.ts";
 import { isRecord, printable } from "./_text.ts";
 import { fireHooks, type HookPayload } from "./hooks.ts";
 import { registerPlugins } from "./load.ts";
@@ -101,17 +102,6 @@ function isNamed({ name, source }: Tool, wanted: string): boolean {
   return name === wanted || `${source.plugin}/${source.tool}` === wanted;
 }
 
-const EVENTS = [
-  "session_start",
-  "session_end",
-  "user_prompt",
-  "pre_tool",
-  "post_tool",
-  "post_tool_failure",
-  "pre_compact",
-  "stop",
-];
-
 /** `plugins fire`. */
 export const fire: Verb = {
   summary: "fire a hook event and show what the hooks say",
@@ -119,7 +109,7 @@ export const fire: Verb = {
 
 Usage: plugins fire EVENT [--payload JSON] [--json]
 
-EVENT is one of ${EVENTS.join(", ")}.
+EVENT is one of ${HOOK_EVENTS.join(", ")}.
 The payload is {"session_id", "cwd", "tool": {"name", "input"}, "result", "prompt"}; what is left out is filled in.
 
 Examples:
@@ -133,7 +123,9 @@ Examples:
 
 async function runFire(command: Command): Promise<number> {
   const event = command.operand();
-  if (!EVENTS.includes(event)) throw unknownWord("event", event, EVENTS);
+  if (!HOOK_EVENTS.some((known) => known === event)) {
+    throw unknownWord("event", event, HOOK_EVENTS);
+  }
   const payload = toPayload(
     await jsonArgument(command, "payload", "{}"),
     command.workspace,

@@ -47,6 +47,9 @@ const EVENTS: ReadonlyMap<string, HookEvent> = new Map<string, HookEvent>([
   ["Stop", "stop"],
 ]);
 
+/** Our names of the events, in the order of a session. */
+export const HOOK_EVENTS: readonly HookEvent[] = [...new Set(EVENTS.values())];
+
 /** The event that a name means, in our spelling or Claude Code's. */
 export function hookEvent(name: string): HookEvent | undefined {
   return EVENTS.get(name);

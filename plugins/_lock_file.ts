@@ -5,6 +5,7 @@
  */
 import { readJsonFile, writeFileAtomic } from "@bulkhead/sandbox";
 import { InstallError } from "./_install_error.ts";
+import { isRecord } from "./_text.ts";
 
 /** The schema this version writes. */
 const SCHEMA = 1;
@@ -157,8 +158,4 @@ export function toLockEntry(value: unknown): LockEntry | null {
   if (typeof sha256 === "string") entry.sha256 = sha256;
   if (typeof commit === "string") entry.commit = commit;
   return entry;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -55,7 +55,7 @@ export const PROGRAM_KEYS = [
 ] as const;
 
 /** The deadline of one run when the manifest names none. */
-export const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULT_TIMEOUT_MS = 30_000;
 
 /** A day: longer deadlines are slips. */
 const MAX_TIMEOUT_MS = 86_400_000;

@@ -4,9 +4,9 @@ import { isRecord, quote } from "./_text.ts";
 import type { JsonSchema } from "./tool.ts";
 
 /** The largest schema in bytes of JSON; compiling is quadratic in places. */
-export const SCHEMA_MAX_BYTES: number = 64 * 1024;
+const SCHEMA_MAX_BYTES = 64 * 1024;
 /** The deepest schema. */
-export const SCHEMA_MAX_DEPTH = 64;
+const SCHEMA_MAX_DEPTH = 64;
 /** The most subschemas in one schema. */
 const MAX_SUBSCHEMAS = 1000;
 

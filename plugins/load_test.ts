@@ -6,6 +6,7 @@ import {
   registerPlugins,
   ToolRegistry,
 } from "@bulkhead/plugins";
+import { printable } from "./_text.ts";
 import { World } from "./testing/world.ts";
 
 const ECHO = '[[tools]]\nname = "t"\ncommand = "echo"\n';
@@ -186,4 +187,47 @@ Deno.test("loadPlugins() hands out tools that know where they come from", async 
     hash: outcome.plugins[0]?.hash ?? "",
     dir: `${world.plugins}/demo`,
   });
+});
+
+Deno.test("loadPlugins() says nothing that could move or hide a line of the terminal", async () => {
+  await using world = await World.create();
+  const evil = "\\u001b[2J\\u202e\\nx";
+  const hostile = `name = "n${evil}"
+"k${evil}" = 1
+[[tools]]
+name = "t${evil}"
+command = "no-${evil}"
+args = ["\${X${evil}}"]
+[[tools]]
+name = "u${evil}"
+command = "no-${evil}"
+params = { type = "object", properties = { "p${evil}" = { type = "str${evil}" } } }
+[[tools]]
+name = "v${evil}"
+command = "no-${evil}"
+env = ["e${evil}"]
+permissions = { "q${evil}" = 1 }
+[[hooks]]
+event = "e${evil}"
+command = "./h${evil}"
+matcher = "(${evil}"
+on_error = "o${evil}"
+[native]
+library = "l${evil}"
+`;
+  for (const name of ["a", "b", "c\u001b[1A"]) {
+    await world.plugin(name, hostile);
+  }
+  await world.plugin("d\u202e", "= \u001b");
+  const loaded = await world.load();
+  const blocked = await world.outcome({ ask: true });
+  const registry = new ToolRegistry();
+  const lines = [
+    ...registerPlugins(loaded, registry),
+    ...registerPlugins(loaded, registry),
+    ...registerPlugins(blocked, new ToolRegistry()),
+  ];
+  assert(lines.length > 20, lines.join("\n"));
+  assert(lines.some((line) => line.includes("taken by")));
+  for (const line of lines) assertEquals(line, printable(line));
 });

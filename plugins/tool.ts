@@ -4,6 +4,8 @@
  * @module
  */
 
+import { quote } from "./_text.ts";
+
 /** A JSON Schema object as plain data. */
 export interface JsonSchema {
   /** Any keyword of the schema. */
@@ -292,5 +294,6 @@ export function resultText(result: ToolResult): string {
 }
 
 function describe(tool: Tool): string {
-  return `tool "${tool.source.tool}" of plugin "${tool.source.plugin}"`;
+  const { plugin, tool: name } = tool.source;
+  return `tool ${quote(name)} of plugin ${quote(plugin)}`;
 }
