@@ -8,7 +8,7 @@ import {
 } from "@bulkhead/sandbox/command";
 import { disabled, InterruptedError, NotLoadedError } from "./_cli_errors.ts";
 import { absolute, readLine } from "./_cli_input.ts";
-import { printable, quote } from "./_text.ts";
+import { clip, printable, quote } from "./_text.ts";
 import { loadConfig, type PluginsConfig, type SandboxLevel } from "./config.ts";
 import {
   BLOCKED_NOTICE,
@@ -314,7 +314,7 @@ export class Command {
   /** Shows what is being done, on a terminal only. */
   progress(line: string): void {
     if (this.io.isTerminal && !this.json) {
-      this.io.err(`\r\x1b[K… ${printable(line).slice(0, 100)}`);
+      this.io.err(`\r\x1b[K… ${clip(printable(line), 100)}`);
     }
   }
 

@@ -1,5 +1,5 @@
 import type { ProgramResult } from "./_plugin_run.ts";
-import { isRecord, printable, quote } from "./_text.ts";
+import { clip, isRecord, printable, quote } from "./_text.ts";
 
 /** What one hook says; a failure has nothing else. */
 export interface HookAnswer {
@@ -109,5 +109,5 @@ function wrongType(
 }
 
 function firstLine(text: string): string {
-  return (text.split("\n", 1)[0] ?? "").slice(0, 500);
+  return clip(text.split("\n", 1)[0] ?? "", 500);
 }

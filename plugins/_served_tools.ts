@@ -114,7 +114,7 @@ export async function callServedTool(
       resultText(partial).slice(-4 * MAX_PROGRESS).trimEnd().split("\n").at(
         -1,
       ) ?? "";
-    onProgress?.(++count, line.slice(-MAX_PROGRESS));
+    onProgress?.(++count, line.slice(-MAX_PROGRESS).toWellFormed());
   };
   let result: ToolResult;
   try {

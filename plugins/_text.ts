@@ -12,12 +12,19 @@ export function printable(text: string): string {
   });
 }
 
+/** The first `max` units of a text, never half a character at the end. */
+export function clip(text: string, max: number): string {
+  return /[\ud800-\udbff]$/.test(text.slice(0, max)) && text.length > max
+    ? text.slice(0, max - 1)
+    : text.slice(0, max);
+}
+
 /** The text in double quotes, printable, and cut when it is longer than `max` characters. */
 export function quote(text: string, max = 200): string {
   const safe = printable(text).replaceAll('"', '\\"');
   return safe.length <= max
     ? `"${safe}"`
-    : `"${safe.slice(0, max)}…" (${safe.length} characters)`;
+    : `"${clip(safe, max)}…" (${safe.length} characters)`;
 }
 
 /** One argument as people would type it: bare when plain, in single quotes otherwise. Nothing is cut. */

@@ -11,7 +11,7 @@ import {
   type PluginProgram,
   type ProgramResult,
 } from "./_plugin_run.ts";
-import { isRecord, messageOf, printable } from "./_text.ts";
+import { clip, isRecord, messageOf, printable } from "./_text.ts";
 import { UntrustedError } from "./errors.ts";
 import type { ArgumentValidator } from "./schema.ts";
 import {
@@ -205,7 +205,7 @@ function reportTo(
     const now = performance.now();
     if (now < next) return;
     next = now + REPORT_EVERY_MS;
-    onUpdate(textResult(text.slice(0, REPORT_MAX)));
+    onUpdate(textResult(clip(text, REPORT_MAX)));
   };
 }
 
