@@ -19,7 +19,7 @@ import {
 import { check, doctor, list } from "./_cli_inspect.ts";
 import { create, install, remove, update } from "./_cli_install.ts";
 import { call, fire, serve } from "./_cli_run.ts";
-import { InterruptedError, systemFailure, unknownWord } from "./_cli_errors.ts";
+import { InterruptedError, unknownWord } from "./_cli_errors.ts";
 import {
   Command,
   COMMON_FLAGS,
@@ -132,8 +132,7 @@ export async function pluginsCommand(
     const command = new Command(io, flags, extensions);
     if (verb.usesHome ?? true) await command.checkHome();
     return await verb.run(command);
-  } catch (thrown) {
-    const error = systemFailure(thrown, args[0] ?? "");
+  } catch (error) {
     if (error instanceof InstallError && json) {
       const { code, message, fix } = error;
       io.out(
