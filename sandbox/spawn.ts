@@ -63,7 +63,8 @@ const UNLESS_ORPHANED =
 const SHELL_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** A wrapper that failed to exec says so in this form, with one of two codes. */
-const WRAPPER_FAILED = /^(?:setsid|setpriv|sh|bwrap|landlock): /;
+const WRAPPER_FAILED =
+  /^(?:setsid|setpriv|sh|bwrap|landlock|(?:\/usr\/bin\/)?env): /;
 
 /** Starts a child at the head of its own process group. */
 export async function spawnTree(

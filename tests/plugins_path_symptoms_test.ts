@@ -87,6 +87,11 @@ symptom(
       poor.notices[1] ?? "",
       `its interpreter "my-tool" is not on PATH (${POOR_PATH})`,
     );
+    const result = await poor.tools[1]?.execute({});
+    assertStringIncludes(
+      result ? resultText(result) : "",
+      `its interpreter "my-tool" is not on PATH (${POOR_PATH})`,
+    );
     world.loginPath = true;
     for (const sandbox of ["off", "preferred"] as const) {
       world.sandbox = sandbox;
