@@ -18,13 +18,15 @@ import { Frames } from "./scripted/frames.ts";
 import { loadRecord, saveRecord } from "./scripted/memory.ts";
 import { complain, FrameOutput, type Json } from "./scripted/output.ts";
 import { loadRules } from "./scripted/permissions.ts";
+import { parseScript } from "./scripted/parse_script.ts";
 import {
   type AgentScript,
   ECHO_SCRIPT,
-  parseScript,
   ScriptError,
 } from "./scripted/script.ts";
 import { Session } from "./scripted/session.ts";
+
+export { parseScript };
 
 export {
   type AgentScript,
@@ -35,7 +37,6 @@ export {
   type Fault,
   type FaultStep,
   type MessageStep,
-  parseScript,
   type RepeatStep,
   type SayStep,
   ScriptError,

@@ -76,6 +76,14 @@ export interface Stage {
   complain(text: string): Promise<void>;
 }
 
+/** Counts a model message and what it costs. */
+export function countMessage({ totals, script }: Stage): void {
+  totals.messages++;
+  totals.costUsd = Number(
+    (totals.costUsd + (script.costUsd ?? 0)).toFixed(9),
+  );
+}
+
 /** The turn that is being played. */
 export class Turn {
   /** Cancels asks, pauses and commands of this turn. */
