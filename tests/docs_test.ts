@@ -45,9 +45,10 @@ function commandLines(text: string): string[] {
 /** The words after `bulkhead`, however it is started; `undefined` for other programs. */
 function bulkheadWords(line: string): string[] | undefined {
   const [, rest] =
-    /^(?:bulkhead|deno run -A (?:jsr:@bulkhead\/bulkhead|mod\.ts)) (.+)$/.exec(
-      line,
-    ) ?? [];
+    /^(?:bulkhead|deno run -A (?:jsr:@bulkhead\/bulkhead|cli\/main\.ts)) (.+)$/
+      .exec(
+        line,
+      ) ?? [];
   if (rest === undefined) return undefined;
   const words = rest.match(/'[^']*'|"[^"]*"|\S+/g) ?? [];
   const end = words.findIndex((word) => word === "--" || word === "<");

@@ -8,21 +8,31 @@ const ROOT = new URL("..", import.meta.url).pathname;
 const ignore = !hasTool("script", "apt-get install util-linux") ||
   !hasTool("bash", "apt-get install bash");
 
-/** The lines of the first shell block below a heading. */
-async function block(page: string, heading: string): Promise<string[]> {
+/** The lines of a shell block below a heading, the first one if not said otherwise. */
+async function block(
+  page: string,
+  heading: string,
+  nth = 0,
+): Promise<string[]> {
   const text = await Deno.readTextFile(`${ROOT}docs/${page}`);
   const at = text.indexOf(`## ${heading}`);
   assert(at >= 0, `${page} has no "${heading}"`);
-  const [, lines] = /```sh\n([^]*?)```/.exec(text.slice(at)) ?? [];
+  const blocks = [...text.slice(at).matchAll(/```sh\n([^]*?)```/g)];
+  const lines = blocks[nth]?.[1];
   assert(lines, `${page}: no shell block below "${heading}"`);
   return lines.trimEnd().split("\n");
 }
 
 /** A shell that knows `bulkhead`, and stops at the first line that fails. */
-function shell(lines: readonly string[], dir: string): Terminal {
+function shell(
+  lines: readonly string[],
+  dir: string,
+  before: readonly string[] = [],
+): Terminal {
   const script = [
-    `bulkhead() { '${Deno.execPath()}' run -A '${ROOT}mod.ts' "$@"; }`,
+    `bulkhead() { '${Deno.execPath()}' run -A '${ROOT}cli/main.ts' "$@"; }`,
     "set -e",
+    ...before,
     ...lines.map((line) =>
       `echo "+ ${line.split(" #")[0]?.replaceAll('"', "'")}"; ${line}`
     ),
@@ -53,13 +63,10 @@ Deno.test({
   name: "guides: write a plugin, in five minutes",
   ignore: ignore || !hasTool("python3"),
   async fn() {
-    const lines = await block("write-a-plugin.md", "Five minutes");
+    const on = await block("write-a-plugin.md", "Five minutes");
+    const lines = await block("write-a-plugin.md", "Five minutes", 1);
     await withDir(async (dir) => {
-      await Deno.writeTextFile(
-        `${dir}/home/config.toml`,
-        "[capabilities.plugins]\nenabled = true\n[capabilities.trust]\nenabled = true\n",
-      );
-      await using terminal = shell(lines, dir);
+      await using terminal = shell(lines, dir, on);
       await terminal.see("nothing is wrong");
       await terminal.see("? ");
       await terminal.type("always\r");
