@@ -1,4 +1,5 @@
 import type { PluginPaths } from "./_arguments.ts";
+import type { SearchPath } from "./_search_path.ts";
 import { quote } from "./_text.ts";
 import type { SandboxLevel } from "./config.ts";
 import { digestPlugin } from "./digest.ts";
@@ -28,7 +29,7 @@ export interface PluginHost {
   /** What a command without `permissions` may do to the workspace. */
   readonly workspaceAccess: "read" | "write";
   /** The PATH of programs; undefined when this process may not know it. */
-  readonly path: string | undefined;
+  readonly path: SearchPath | undefined;
   /** Throws when the content is no longer the trusted one; the answer changes when somebody has touched it. */
   verify(): Promise<string>;
   /** The error for content that was touched while something of it ran. */
@@ -46,7 +47,7 @@ export interface HostOptions {
   /** What a command without `permissions` may do to the workspace. */
   workspaceAccess: "read" | "write";
   /** The PATH of programs; undefined when this process may not know it. */
-  path: string | undefined;
+  path: SearchPath | undefined;
 }
 
 /** The host of a plugin that passed every gate. */

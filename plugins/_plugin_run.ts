@@ -4,7 +4,6 @@ import {
   ensurePrivateDir,
   inheritedEnvironment,
   run,
-  startError,
 } from "@bulkhead/sandbox";
 import { normalizePath } from "@bulkhead/sandbox/paths";
 import { resolveArguments, scriptIndex } from "./_arguments.ts";
@@ -18,7 +17,7 @@ import {
 import { expand, type Placeholders } from "./_placeholders.ts";
 import type { ProgramSpec } from "./_program.ts";
 import type { PluginHost } from "./_plugin_host.ts";
-import { printable, quote } from "./_text.ts";
+import { quote } from "./_text.ts";
 
 /** One run of a program. */
 export interface ProgramRun {
@@ -155,7 +154,7 @@ export class PluginProgram {
       cwd: options.cwd,
       env: {
         ...inheritedEnvironment(this.#spec.env),
-        ...host.path === undefined ? {} : { PATH: host.path },
+        ...host.path === undefined ? {} : { PATH: host.path.value },
         ...env,
         ...this.#values,
         PYTHONDONTWRITEBYTECODE: "1",
@@ -238,9 +237,9 @@ function notHere(
   spec: ProgramSpec,
   argv: readonly string[],
 ): string | undefined {
-  if (spec.program.kind === "deno" || host.path === undefined) return undefined;
-  const error = startError(argv[0] ?? "", host.dir, host.path);
-  return error === undefined ? undefined : printable(error.message);
+  return spec.program.kind === "deno"
+    ? undefined
+    : host.path?.problem(argv[0] ?? "", host.dir);
 }
 
 function resolveCommand(

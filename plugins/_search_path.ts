@@ -1,5 +1,27 @@
-import { inheritedEnvironment, run } from "@bulkhead/sandbox";
-import { messageOf } from "./_text.ts";
+import { inheritedEnvironment, run, startError } from "@bulkhead/sandbox";
+import { messageOf, printable } from "./_text.ts";
+
+/** The PATH of one load, which remembers what it has found: many plugins name the same few programs. */
+export class SearchPath {
+  /** The directories, joined by `:`. */
+  readonly value: string;
+  readonly #problems = new Map<string, string | undefined>();
+
+  /** A path with nothing looked up on it yet. */
+  constructor(value: string) {
+    this.value = value;
+  }
+
+  /** Why the command cannot be started from the directory; undefined when it can. */
+  problem(command: string, dir: string): string | undefined {
+    const key = command.includes("/") ? `${dir}\0${command}` : command;
+    if (!this.#problems.has(key)) {
+      const error = startError(command, dir, this.value);
+      this.#problems.set(key, error && printable(error.message));
+    }
+    return this.#problems.get(key);
+  }
+}
 
 /**
  * The PATH that programs of plugins are looked up on, as far as this process may know it. A host that a desktop has
@@ -8,7 +30,7 @@ import { messageOf } from "./_text.ts";
 export async function searchPath(
   login: boolean,
   notices: string[],
-): Promise<string | undefined> {
+): Promise<SearchPath | undefined> {
   for (
     const grant of [{ name: "read" }, {
       name: "env",
@@ -19,16 +41,16 @@ export async function searchPath(
     if (state !== "granted") return undefined;
   }
   const own = directories(Deno.env.get("PATH") ?? "");
-  if (!login) return own.join(":");
+  if (!login) return new SearchPath(own.join(":"));
   try {
     const more = await loginPath();
-    return [...new Set([...own, ...more])].join(":");
+    return new SearchPath([...new Set([...own, ...more])].join(":"));
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     notices.push(
       `login_path = true has no effect: ${messageOf(error)}`,
     );
-    return own.join(":");
+    return new SearchPath(own.join(":"));
   }
 }
 
