@@ -1,30 +1,8 @@
 /**
- * Finding the program of an agent.
+ * What programs of agents are looked at for.
  *
  * @module
  */
-
-/**
- * Looks a command up on a PATH.
- *
- * @param command A name, or a path
- * @param path The PATH
- * @returns The file, or `undefined`
- */
-export async function findProgram(
-  command: string,
-  path: string,
-): Promise<string | undefined> {
-  const places = command.includes("/")
-    ? [command]
-    : path.split(":").filter((dir) => dir.startsWith("/")).map((dir) =>
-      `${dir}/${command}`
-    );
-  for (const place of places) {
-    if (await isFile(place)) return place;
-  }
-  return undefined;
-}
 
 /** Whether a path names a file. */
 export async function isFile(path: string): Promise<boolean> {

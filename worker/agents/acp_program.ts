@@ -4,10 +4,9 @@
  * @module
  */
 
-import type { IsolationPolicy } from "@bulkhead/sandbox";
+import { findExecutable, type IsolationPolicy } from "@bulkhead/sandbox";
 import { findCodex } from "./codex_program.ts";
 import { findOpencode } from "./opencode_program.ts";
-import { findProgram } from "./_programs.ts";
 
 /**
  * Finds the program, behind its launcher where we know it.
@@ -23,7 +22,7 @@ export async function findAcpProgram(
   const name = command.replace(/^.*\//, "");
   if (name === "opencode") return await findOpencode(command, path);
   if (name === "codex") return await findCodex(command, path);
-  return await findProgram(command, path);
+  return findExecutable(command, Deno.cwd(), path) ?? undefined;
 }
 
 /** What {@linkcode confinement} is made of. */

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { findProgram, isFile } from "./_programs.ts";
+import { findExecutable } from "@bulkhead/sandbox";
+import { isFile } from "./_programs.ts";
 
 const TRIPLES: Readonly<Record<string, string>> = {
   "linux-x64": "x86_64-unknown-linux-musl",
@@ -24,8 +25,8 @@ export async function findCodex(
   command: string,
   path: string,
 ): Promise<string | undefined> {
-  const found = await findProgram(command, path);
-  if (found === undefined) return undefined;
+  const found = findExecutable(command, Deno.cwd(), path);
+  if (found == null) return undefined;
   const real = await Deno.realPath(found);
   if (!real.endsWith("/bin/codex.js")) return real;
   const launcher = real.slice(0, -"/bin/codex.js".length);

@@ -4,7 +4,8 @@
  * @module
  */
 
-import { findProgram, isFile } from "./_programs.ts";
+import { findExecutable } from "@bulkhead/sandbox";
+import { isFile } from "./_programs.ts";
 
 /**
  * Finds OpenCode. The Node launcher is stepped over: signals do not reach what it starts.
@@ -17,8 +18,8 @@ export async function findOpencode(
   command: string,
   path: string,
 ): Promise<string | undefined> {
-  const found = await findProgram(command, path);
-  if (found === undefined) return undefined;
+  const found = findExecutable(command, Deno.cwd(), path);
+  if (found == null) return undefined;
   const real = await Deno.realPath(found);
   if (!/\/opencode-ai\/bin\/opencode(?:\.js)?$/.test(real)) return real;
   const launcher = real.replace(/\/bin\/opencode(?:\.js)?$/, "");

@@ -5,6 +5,7 @@
  * @module
  */
 
+import { findExecutable } from "@bulkhead/sandbox";
 import {
   AgentChild,
   agentEnvironment,
@@ -35,7 +36,6 @@ import type {
   Gate,
   Verdict,
 } from "./driver.ts";
-import { findProgram } from "./_programs.ts";
 import { callOf, NEVER, NOT_STARTED } from "./_basics.ts";
 import { ControlRequests } from "./control_requests.ts";
 import { judgeWithin } from "./judge_within.ts";
@@ -141,7 +141,7 @@ export class StreamJsonDriver implements AgentDriver {
       ...start.env,
       CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS: "1",
     });
-    await this.#find(argv[0] ?? "", env.PATH ?? "");
+    this.#find(argv[0] ?? "", start.cwd, env.PATH ?? "");
     const child = await AgentChild.start(argv, {
       cwd: start.cwd,
       env,
@@ -163,9 +163,11 @@ export class StreamJsonDriver implements AgentDriver {
   }
 
   /** A program that is not there is told with the command that installs it. */
-  async #find(program: string, path: string): Promise<void> {
+  #find(program: string, cwd: string, path: string): void {
     const { install } = this.#options;
-    if (install === undefined || await findProgram(program, path)) return;
+    if (install === undefined || findExecutable(program, cwd, path) !== null) {
+      return;
+    }
     throw new Deno.errors.NotFound(
       `Cannot start the agent "${this.name}": the program "${program}" is not on the PATH, install it with "${install}"`,
     );
