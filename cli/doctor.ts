@@ -14,9 +14,9 @@ const HELP = `What is there, what is left over, and how to mend it
 Usage: bulkhead doctor [--fix] [--cwd DIR] [--home DIR] [--json]
 
 Looks at deno, the agents' programs, the sandbox, plugins, guards in this
-workspace, sessions, claims and temporary directories. Each line is ok, a
-warning or broken, with the command that mends it; --fix runs what can be mended
-without a choice, and puts files back byte for byte.
+workspace, sessions, their markers and claims, and temporary directories. Each
+line is ok, a warning or broken, with the command that mends it; --fix runs what
+can be mended without a choice, and puts files back byte for byte.
 
 Examples:
   bulkhead doctor

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { armGuard } from "@bulkhead/guard";
 
-const MOD = new URL("../mod.ts", import.meta.url).pathname;
+const CLI = new URL("../cli/main.ts", import.meta.url).pathname;
 
 interface Finding {
   area: string;
@@ -10,15 +10,23 @@ interface Finding {
   fix?: string;
 }
 
+interface World {
+  ws: string;
+  home: string;
+  dir: string;
+  /** Where programs are looked for, when not where they are for us. */
+  path?: string;
+}
+
 async function doctor(
-  world: { ws: string; home: string; dir: string },
+  world: World,
   ...args: string[]
 ): Promise<{ code: number; findings: Finding[] }> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       "run",
       "-A",
-      MOD,
+      CLI,
       "doctor",
       "--json",
       "--cwd",
@@ -27,7 +35,11 @@ async function doctor(
       world.home,
       ...args,
     ],
-    env: { FNO_CLAIMS_ROOT: world.dir, TMPDIR: world.dir },
+    env: {
+      FNO_CLAIMS_ROOT: world.dir,
+      TMPDIR: world.dir,
+      ...world.path === undefined ? {} : { PATH: world.path },
+    },
     stdin: "null",
   }).output();
   assertEquals(new TextDecoder().decode(stderr), "");
@@ -36,7 +48,7 @@ async function doctor(
 }
 
 async function withWorld(
-  fn: (world: { ws: string; home: string; dir: string }) => Promise<void>,
+  fn: (world: World) => Promise<void>,
 ): Promise<void> {
   const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
   await Deno.mkdir(`${dir}/ws`);
@@ -133,5 +145,80 @@ Deno.test("doctor: the claim of a dead run is told and removed", async () => {
     );
     await doctor(world, "--fix");
     assertEquals(of((await doctor(world)).findings, "claims")[0]?.status, "ok");
+  });
+});
+
+Deno.test("doctor: each agent's program with its version, or what is wrong with it", async () => {
+  await withWorld(async (world) => {
+    const path = `${world.dir}/bin`;
+    await Deno.mkdir(path);
+    const program = async (name: string, script: string) =>
+      await Deno.writeTextFile(`${path}/${name}`, `#!/bin/sh\n${script}\n`, {
+        mode: 0o755,
+      });
+    await program("claude", "echo 2.1.197");
+    await program("codex", "exit 3");
+    const { code, findings } = await doctor({ ...world, path });
+    assertEquals(
+      of(findings, "agents").map(({ status, text }) => [status, text]),
+      [
+        ["ok", `claude 2.1.197 at ${path}/claude`],
+        [
+          "broken",
+          `codex at ${path}/codex exits with 3 when asked for its version`,
+        ],
+        ["warning", "opencode is not installed"],
+      ],
+    );
+    for (const { status, fix } of of(findings, "agents").slice(1)) {
+      assertStringIncludes(fix ?? "", "npm i -g", status);
+    }
+    assertEquals(code, 1);
+  });
+});
+
+Deno.test("doctor: without bubblewrap it says what is there instead, and how to get it", async () => {
+  await withWorld(async (world) => {
+    const { findings } = await doctor({ ...world, path: world.ws });
+    const [sandbox] = of(findings, "sandbox");
+    assert(sandbox?.status !== "ok", JSON.stringify(sandbox));
+    assertStringIncludes(sandbox?.fix ?? "", "bubblewrap");
+  });
+});
+
+Deno.test("doctor: a hook that the settings switch off is told", async () => {
+  await withWorld(async (world) => {
+    await armGuard({
+      root: world.ws,
+      home: world.home,
+      harness: "claude-code",
+    });
+    const settings = `${world.ws}/.claude/settings.local.json`;
+    const staged = JSON.parse(await Deno.readTextFile(settings));
+    staged.disableAllHooks = true;
+    await Deno.writeTextFile(settings, JSON.stringify(staged));
+    const guard = of((await doctor(world)).findings, "guard");
+    assert(guard.every(({ status }) => status !== "ok"), JSON.stringify(guard));
+    assert(
+      guard.some(({ text, fix }) =>
+        text.includes("disableAllHooks") && fix !== undefined
+      ),
+      JSON.stringify(guard),
+    );
+  });
+});
+
+Deno.test("doctor: the marker of a killed session is told and removed", async () => {
+  await withWorld(async (world) => {
+    const marker = `${world.home}/markers/run-1a2b3c4d.json`;
+    await Deno.mkdir(`${world.home}/markers`);
+    await Deno.writeTextFile(marker, "{}");
+    const now = async (): Promise<string[]> =>
+      of((await doctor(world)).findings, "markers").map(({ status }) => status);
+    assertEquals(await now(), ["ok"], "it may be one that is coming up");
+    await Deno.utime(marker, 0, 0);
+    assertEquals(await now(), ["warning"]);
+    await doctor(world, "--fix");
+    assertEquals(await now(), ["ok"]);
   });
 });

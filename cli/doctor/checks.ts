@@ -5,6 +5,7 @@ import { listWorkers, reapWorkers } from "@bulkhead/worker";
 import { AGENT_PROGRAMS, programPath } from "../run/agents.ts";
 import { checkClaims } from "./claims.ts";
 import { checkFleet } from "./fleet.ts";
+import { checkMarkers } from "./markers.ts";
 import { leftoverDemos, sweepDemos } from "../run/places.ts";
 import type { Check, Finding, Scene } from "./finding.ts";
 
@@ -17,6 +18,7 @@ export const CHECKS: readonly Check[] = [
   { name: "plugins", look: checkPluginState },
   { name: "guard", look: checkGuard },
   { name: "workers", look: checkWorkers },
+  { name: "markers", look: checkMarkers },
   { name: "claims", look: checkClaims },
   { name: "fleet", look: checkFleet },
   { name: "temp", look: checkTemp },
