@@ -225,13 +225,13 @@ faultTest(
         patiently(() => connectFleet({ servers: all, host, replicas: 3 }));
       await using one = await open("one");
       await using two = await open("two");
-      const { seat, worker } = await talker(one, dir, 500, 20_000);
+      const { seat, worker, logs } = await talker(one, dir, 500, 60_000);
       for (const server of servers) {
         await server.stop("SIGKILL");
         assertEquals((await worker.ask("go")).outcome, "completed");
         await server.restart();
         await eventually(
-          "its frames are confirmed",
+          () => `its frames are confirmed: ${logs.join("; ")}`,
           async () =>
             (await new RemoteWorker(two, "one.s").record().catch(() =>
               undefined
@@ -240,7 +240,7 @@ faultTest(
       }
       const end = worker.session.log.end;
       assertEquals(await readTo(two, "one.s", end), end);
-      assert(seat.lease.valid, "the lease was renewed over all of it");
+      assert(seat.lease.valid, logs.join("; "));
       await worker.end();
       await seat.end();
     } finally {

@@ -433,17 +433,15 @@ natsTest("a link that is cut for a while loses no frame", async () => {
 });
 
 natsTest(
-  "a stream that is deleted under us is made again, and the gap is told",
+  "streams and buckets that are deleted under us are made again, and the gap is told",
   async () => {
     await withDir(async (dir) => {
       await using server = await startNats();
       await using one = await join(server, "one");
       await using two = await join(server, "two");
-      const hosted = await host(one, dir, "demo", {
-        schema: 1,
-        turns: [],
-      });
-      const { seat, worker } = hosted;
+      const script: AgentScript = { schema: 1, turns: [] };
+      const lease = { leaseMs: 20_000, marginMs: 4_000, stopMs: 4_000 };
+      const { seat, worker } = await host(one, dir, "demo", script, { lease });
       const remote = new RemoteWorker(two, "one.demo");
       assertEquals((await worker.ask("one")).outcome, "completed");
       const before = worker.session.log.end;
@@ -458,12 +456,32 @@ natsTest(
         return results(frames) === 2;
       });
       await eventually("it is watched", () => seen === before);
-      await two.jsm.streams.delete(two.names.frames);
+      for (const { config } of await two.jsm.streams.list().next()) {
+        await two.jsm.streams.delete(config.name);
+      }
       assertEquals((await worker.ask("two")).outcome, "completed");
       const watched = await watching;
       assertEquals(watched.frames.length, worker.session.log.end);
       const { gaps, from } = await until(remote, (f) => results(f) >= 1);
       assertEquals([gaps, from], [1, before]);
+      await eventually(
+        "it is listed again",
+        async () =>
+          (await viewFleet(two)).sessions.some((s) => s.id === "one.demo"),
+      );
+      await new Promise<void>((resolve) =>
+        seat.lease.onRenewed(() => resolve())
+      );
+      assert(seat.valid, "the session goes on");
+      const claiming = claimSession(two, {
+        shortId: "x",
+        sessionId: worker.sessionId ?? "",
+        wait: false,
+      });
+      assertEquals(
+        (await assertRejects(() => claiming, FleetError)).code,
+        "held",
+      );
       await worker.end();
       await seat.end();
     });

@@ -82,6 +82,7 @@ export class Fleet implements AsyncDisposable {
   readonly #kvm: Kvm;
   readonly #options: FleetConnectOptions;
   readonly #buckets = new Map<string, Promise<KV>>();
+  #repairing: Promise<void> | undefined;
   #hostTtlMs = HOST_TTL_MS;
   readonly #back = new Set<() => void>();
   readonly #closers: (() => Promise<void> | void)[] = [];
@@ -158,9 +159,12 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** Forgets buckets and makes them again: for a server that lost its data under us. */
-  async repair(): Promise<void> {
-    this.#buckets.clear();
-    await this.ensure();
+  repair(): Promise<void> {
+    this.#repairing ??= (async () => {
+      this.#buckets.clear();
+      await this.ensure();
+    })().finally(() => this.#repairing = undefined);
+    return this.#repairing;
   }
 
   /**

@@ -200,9 +200,19 @@ export class Lease {
   async #isStillOurs(): Promise<boolean> {
     const found = await this.#inTime(this.#store.read(this.key));
     if (found === "failed") return true;
-    if (found === undefined || found.value !== this.#value) return false;
+    if (found === undefined) {
+      await this.#makeAnew();
+      return true;
+    }
+    if (found.value !== this.#value) return false;
     this.#revision = found.revision;
     return true;
+  }
+
+  /** The store has lost it: nobody else can have it either while ours holds, so it is made again. Who is faster is seen at the next renewal. */
+  async #makeAnew(): Promise<void> {
+    const made = await this.#inTime(this.#store.create(this.key, this.#value));
+    if (typeof made === "number") this.#revision = made;
   }
 
   /** What the store gives within a quarter of the lease; `failed` for an error, for no answer and for the end. */

@@ -22,10 +22,16 @@ export function fleetLeases(fleet: Fleet): LeaseStore {
       );
     },
     async update(key, value, revision) {
-      const kv = await bucket();
-      return await unlessMoved(
-        kv.update(keyOf(key), value, revision, UPDATE_TIMEOUT_MS),
-      );
+      try {
+        const kv = await bucket();
+        return await unlessMoved(
+          kv.update(keyOf(key), value, revision, UPDATE_TIMEOUT_MS),
+        );
+      } catch (error) {
+        // It may have been deleted under us: the owner makes its claim again in a new one.
+        fleet.repair().catch(() => {});
+        throw error;
+      }
     },
     async read(key) {
       const entry = await (await bucket()).get(keyOf(key));

@@ -119,6 +119,19 @@ Deno.test("a lease survives answers that are lost on their way back", async () =
   await one.release();
 });
 
+Deno.test("a lease that the store has lost is made again", async () => {
+  const store = new MemoryStore();
+  const one = await take(store.client(), "one", LONG);
+  store.values.clear();
+  await renewal(one);
+  assert(one.valid);
+  assertEquals(
+    await acquireLease(store.client(), "k", "two", { ...LONG, wait: false }),
+    { heldBy: "one" },
+  );
+  await one.release();
+});
+
 Deno.test("a lease that was taken is told so and cannot come back", async () => {
   const store = new MemoryStore();
   const one = await take(store.client(), "one");

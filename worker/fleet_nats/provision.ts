@@ -79,6 +79,8 @@ export async function openBucket(
       history: 1,
       replicas: options.replicas ?? 1,
       storage: StorageType.File,
+      // What a copy that lags behind says is no ground to act on: reads are the leader's.
+      allow_direct: false,
       ...name === names.hosts ? { ttl: options.hostTtlMs ?? HOST_TTL_MS } : {},
     })
   );

@@ -16,7 +16,6 @@ export class ServerTrouble {
   readonly #fleet: Fleet;
   readonly #log: (line: string) => void;
   #told: number | undefined;
-  #repairing = false;
 
   /**
    * Hears of nothing yet.
@@ -36,9 +35,6 @@ export class ServerTrouble {
       this.#told = now;
       this.#log(`fleet: ${reasonOf(error)}; trying again`);
     }
-    if (this.#repairing || this.#fleet.nc.isClosed()) return;
-    this.#repairing = true;
-    const done = () => this.#repairing = false;
-    this.#fleet.repair().then(done, done);
+    if (!this.#fleet.nc.isClosed()) this.#fleet.repair().catch(() => {});
   }
 }
