@@ -1,24 +1,20 @@
 /**
- * Every worker under a home: how it stands, what a killed one has left, and how to
- * clear that away.
+ * Every worker under a home and how it stands.
  *
  * @module
  */
 import { namePermission } from "@bulkhead/sandbox";
 import { connect, type SessionStatus } from "./client.ts";
-import { readClaim } from "./store/claim_file.ts";
-import { isClaimLive, releaseClaim } from "./store/claims.ts";
-import { appendEvent } from "./store/events.ts";
 import { workerFiles, type WorkerHome, workerHome } from "./store/home.ts";
 import {
-  endProcess,
   type ProcessInfo,
   processInfo,
+  type ProcessMark,
   processTree,
 } from "./store/processes.ts";
-import { findRow, readRegistry, updateRegistry } from "./store/registry.ts";
+import { findRow, readRegistry } from "./store/registry.ts";
 import type { RegistryRow } from "./store/rows.ts";
-import { readState, updateState, type WorkerState } from "./store/state.ts";
+import { readState, type WorkerState } from "./store/state.ts";
 
 /**
  * How a worker stands. `running`, `requires_action`, `idle` and `dead` are the session's own word;
@@ -76,19 +72,8 @@ export interface FleetOptions {
   readonly timeoutMs?: number;
 }
 
-/** What {@linkcode recoverWorkers} found of one dead worker. */
-export interface RecoveredWorker {
-  /** The worker. */
-  readonly shortId: string;
-  /** Pid of an agent that had outlived its worker and was ended. */
-  readonly endedAgent: number | null;
-  /** Whether a stale socket was removed. */
-  readonly removedSocket: boolean;
-  /** Whether its claim was let go. */
-  readonly releasedClaim: boolean;
-}
-
-const TIMEOUT_MS = 2_000;
+/** How long a worker may take to answer. */
+export const WORKER_ANSWERS_MS = 2_000;
 const AT_ONCE = 64;
 
 /**
@@ -135,8 +120,13 @@ export async function listWorkers(
   return list.toSorted((a, b) => a.shortId < b.shortId ? -1 : 1);
 }
 
-async function rowsOf(home: WorkerHome): Promise<RegistryRow[]> {
-  // A damaged registry must not hide the workers that run: `doctor` names it.
+/**
+ * The rows of the registry. A damaged one must not hide the workers that run: `doctor` names it.
+ *
+ * @param home The home
+ * @returns The rows; none of a registry that cannot be read
+ */
+export async function rowsOf(home: WorkerHome): Promise<RegistryRow[]> {
   return await readRegistry(home).then((r) => r.rows, () => []);
 }
 
@@ -165,7 +155,10 @@ async function look(
 ): Promise<FleetEntry | undefined> {
   const files = filesOf(home, shortId);
   if (files === undefined) return undefined;
-  const answer = await ask(files.socket, options.timeoutMs ?? TIMEOUT_MS);
+  const answer = await askWorker(
+    files.socket,
+    options.timeoutMs ?? WORKER_ANSWERS_MS,
+  );
   const state = await readState(home, shortId).catch((error: unknown) =>
     error instanceof Error ? error : undefined
   );
@@ -209,8 +202,14 @@ function filesOf(home: WorkerHome, shortId: string) {
   }
 }
 
-/** Asks the worker; says why when it gives no status. */
-async function ask(
+/**
+ * Asks a worker.
+ *
+ * @param socket Its socket
+ * @param timeoutMs How long it may take
+ * @returns Its status, or why it gives none
+ */
+export async function askWorker(
   socket: string,
   timeoutMs: number,
 ): Promise<SessionStatus | "absent" | "refused" | "silent"> {
@@ -247,7 +246,13 @@ function seenState(
   return answer === "absent" ? "starting" : "unresponsive";
 }
 
-function hasEnded(state: WorkerState | undefined): boolean {
+/**
+ * Whether the end of a worker was noted.
+ *
+ * @param state Its state file
+ * @returns True when it was
+ */
+export function hasEnded(state: WorkerState | undefined): boolean {
   return state !== undefined && !state.ready &&
     ["exited", "orphaned", "failed", "permanent_dead"].includes(state.status);
 }
@@ -272,10 +277,17 @@ function livePid(
   return null;
 }
 
-function liveAgent(
+/**
+ * The agent of a worker, if it still lives.
+ *
+ * @param state The worker's state file
+ * @param processes The processes of the machine
+ * @returns The process
+ */
+export function liveAgent(
   state: WorkerState | undefined,
   processes: ReadonlyMap<number, ProcessInfo>,
-): { pid: number; ticks: number } | undefined {
+): ProcessMark | undefined {
   const pid = state?.child_pid, ticks = state?.child_start;
   if (typeof pid !== "number" || typeof ticks !== "number") return undefined;
   return processes.get(pid)?.ticks === ticks ? { pid, ticks } : undefined;
@@ -295,179 +307,4 @@ async function memory(
 
 function numberOf(value: unknown): number | null {
   return typeof value === "number" ? value : null;
-}
-
-/**
- * Puts in order what killed workers have left: ends an agent that outlived its worker, removes the
- * stale socket, marks row and state as orphaned, lets the dead claim go. Live workers, those that
- * do not answer too, are not touched.
- *
- * @param home The home, or its path
- * @param options How long to wait for each worker
- * @returns What was found of each
- */
-export async function recoverWorkers(
-  home: WorkerHome | string,
-  options: FleetOptions = {},
-): Promise<RecoveredWorker[]> {
-  const places = typeof home === "string" ? workerHome(home) : home;
-  const recovered: RecoveredWorker[] = [];
-  for (const entry of await listWorkers(places, options)) {
-    if (entry.state !== "orphaned") continue;
-    const found = await recover(places, entry);
-    if (found !== undefined) recovered.push(found);
-  }
-  return recovered;
-}
-
-async function recover(
-  home: WorkerHome,
-  entry: FleetEntry,
-): Promise<RecoveredWorker | undefined> {
-  const { shortId } = entry;
-  const state = await readState(home, shortId).catch(() => undefined);
-  const agent = liveAgent(state, await processInfo());
-  // First the writer, then what says that there is none.
-  const endedAgent = agent !== undefined && await endProcess(agent)
-    ? agent.pid
-    : null;
-  const removedSocket = await removeStale(entry.socketPath);
-  const marked = await markOrphaned(home, shortId, state);
-  const releasedClaim = await releaseDead(entry);
-  if (endedAgent === null && !removedSocket && !marked && !releasedClaim) {
-    return undefined;
-  }
-  await appendEvent(home, {
-    type: "worker_recovered",
-    source: "fleet",
-    data: {
-      short_id: shortId,
-      ended_agent: endedAgent,
-      removed_socket: removedSocket,
-      released_claim: releasedClaim,
-    },
-  });
-  return { shortId, endedAgent, removedSocket, releasedClaim };
-}
-
-/** Removes a socket that nobody listens on; one that was bound meanwhile stays. */
-async function removeStale(path: string): Promise<boolean> {
-  if (await ask(path, TIMEOUT_MS) !== "refused") return false;
-  return await Deno.remove(path).then(() => true, () => false);
-}
-
-async function markOrphaned(
-  home: WorkerHome,
-  shortId: string,
-  state: WorkerState | undefined,
-): Promise<boolean> {
-  const stateIsOff = state !== undefined &&
-    (state.ready || !["orphaned", "failed"].includes(state.status));
-  if (stateIsOff) {
-    await updateState(home, shortId, { status: "orphaned", ready: false });
-  }
-  const row = findRow(await rowsOf(home), shortId);
-  const rowIsOff = row !== undefined && row.status !== "orphaned";
-  if (rowIsOff) {
-    await updateRegistry(home, (rows) => {
-      const found = findRow(rows, shortId);
-      if (found !== undefined) found.status = "orphaned";
-    });
-  }
-  return stateIsOff || rowIsOff;
-}
-
-async function releaseDead(entry: FleetEntry): Promise<boolean> {
-  if (entry.sessionId === null) return false;
-  const key = `session:${entry.sessionId}`;
-  const holder = `stream:${entry.shortId}`;
-  const claim = await readClaim(key).catch(() => undefined);
-  if (claim === undefined || claim.holder !== holder) return false;
-  if (await isClaimLive(claim)) return false;
-  return await releaseClaim(key, holder, { pid: claim.pid }) === "released";
-}
-
-/** Options of {@linkcode reapWorkers}. */
-export interface ReapOptions extends FleetOptions {
-  /** Stop workers at rest whose agent has been silent for so long. @default none are stopped */
-  readonly idleMs?: number;
-}
-
-/** What {@linkcode reapWorkers} did. */
-export interface ReapReport {
-  /** Workers that were at rest for too long and were stopped. */
-  readonly stopped: string[];
-  /** Workers whose remains were put in order. */
-  readonly recovered: RecoveredWorker[];
-  /** Workers whose row and directory were moved away. */
-  readonly removed: string[];
-}
-
-/**
- * Clears away workers that have ended: recovers the dead ones, stops those at rest for too long if
- * asked to, drops their rows and moves their directories under `.orphaned`.
- *
- * @param home The home, or its path
- * @param options Whom to stop
- * @returns What was done
- */
-export async function reapWorkers(
-  home: WorkerHome | string,
-  options: ReapOptions = {},
-): Promise<ReapReport> {
-  const places = typeof home === "string" ? workerHome(home) : home;
-  const stopped: string[] = [];
-  const { idleMs } = options;
-  if (idleMs !== undefined) {
-    for (const entry of await listWorkers(places, options)) {
-      const rests = entry.state === "idle" && entry.openAsks === 0 &&
-        entry.pendingTurns === 0;
-      if (!rests || (entry.silentMs ?? 0) < idleMs) continue;
-      using client = await connect(entry.socketPath);
-      await client.shutdown();
-      await untilEnded(places, entry.shortId, options);
-      stopped.push(entry.shortId);
-    }
-  }
-  const recovered = await recoverWorkers(places, options);
-  const removed: string[] = [];
-  for (const entry of await listWorkers(places, options)) {
-    if (entry.state !== "exited" && entry.state !== "orphaned") continue;
-    await drop(places, entry.shortId);
-    removed.push(entry.shortId);
-  }
-  return { stopped, recovered, removed };
-}
-
-/** A worker answers once its agent is gone; its last writes follow. */
-async function untilEnded(
-  home: WorkerHome,
-  shortId: string,
-  options: FleetOptions,
-): Promise<void> {
-  const deadline = performance.now() + (options.timeoutMs ?? TIMEOUT_MS);
-  while (performance.now() < deadline) {
-    const state = await readState(home, shortId).catch(() => undefined);
-    const socket = await Deno.lstat(workerFiles(home, shortId).socket).catch(
-      () => undefined,
-    );
-    if (hasEnded(state) && socket === undefined) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
-async function drop(home: WorkerHome, shortId: string): Promise<void> {
-  if (findRow(await rowsOf(home), shortId) !== undefined) {
-    await updateRegistry(home, (rows) => {
-      const at = rows.findIndex((row) => row.short_id === shortId);
-      if (at >= 0) rows.splice(at, 1);
-    });
-  }
-  await Deno.mkdir(home.orphaned, { recursive: true, mode: 0o700 });
-  const { dir } = workerFiles(home, shortId);
-  await Deno.rename(dir, `${home.orphaned}/${shortId}.${Date.now()}`).catch(
-    (error) => {
-      if (!(error instanceof Deno.errors.NotFound)) throw error;
-    },
-  );
 }

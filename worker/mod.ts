@@ -38,7 +38,12 @@ export {
 export type { OpenAsk } from "./asks.ts";
 export { connect, WorkerClient } from "./client.ts";
 export type * from "./client_types.ts";
-export * from "./fleet.ts";
+export {
+  type FleetEntry,
+  type FleetOptions,
+  type FleetState,
+  listWorkers,
+} from "./fleet.ts";
 export { parseFrame, parseLine } from "./frame.ts";
 export type * from "./frame_types.ts";
 export * from "./frame_log.ts";
@@ -54,6 +59,7 @@ export {
   RpcError,
   type RpcErrorCode,
 } from "./rpc.ts";
+export * from "./reap.ts";
 export * from "./scripted_agent.ts";
 export * from "./session.ts";
 export {

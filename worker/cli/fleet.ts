@@ -5,7 +5,8 @@
  */
 
 import { printResult } from "@bulkhead/sandbox/command";
-import { listWorkers, reapWorkers } from "../fleet.ts";
+import { listWorkers } from "../fleet.ts";
+import { reapWorkers } from "../reap.ts";
 import { fleetBelow } from "./over_fleet.ts";
 import { visible } from "./render.ts";
 import { homeOf, type WorkerVerb } from "./shared.ts";
@@ -22,8 +23,9 @@ Examples:
   operands: [0, 0],
   async run(flags, io): Promise<number> {
     const workers = await listWorkers(homeOf(flags));
+    const shown = new Set(workers.map((worker) => worker.shortId));
     if (flags.on("json")) {
-      const fleet = await fleetBelow(flags, io);
+      const fleet = await fleetBelow(flags, io, shown);
       printResult(io, { workers, ...fleet === undefined ? {} : { fleet } });
       return 0;
     }
@@ -52,7 +54,7 @@ Examples:
         io.err(`${worker.shortId}: ${worker.problem}\n`);
       }
     }
-    await fleetBelow(flags, io);
+    await fleetBelow(flags, io, shown);
     return 0;
   },
 };
