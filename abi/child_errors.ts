@@ -6,7 +6,7 @@
 
 import type { IsolationBackend } from "@bulkhead/sandbox";
 import { AbiError, VERIFY_IT } from "./errors.ts";
-import type { Head } from "./rpc.ts";
+import { type Head, PROTOCOL } from "./rpc.ts";
 import { readCode, signalOf } from "./wire.ts";
 
 /** An error that happened in the child. */
@@ -20,6 +20,68 @@ export function remoteError(name: string, head: Head, tail: string): AbiError {
       ...typeof head.rc === "number" ? { exitCode: head.rc } : {},
       stderrTail: tail,
     },
+  );
+}
+
+/** The plugin was closed by its host. */
+export function closedError(plugin: string): AbiError {
+  return new AbiError(
+    "closed",
+    `Cannot call plugin "${plugin}": it was closed`,
+    { plugin },
+  );
+}
+
+/** It was not registered in time. */
+export function lateStartError(
+  plugin: string,
+  where: string,
+  ms: number,
+): AbiError {
+  return new AbiError(
+    "start",
+    `Cannot load plugin "${plugin}": ${where} within ${ms} ms`,
+    { plugin, fix: "look at what its entry point and its constructors do" },
+  );
+}
+
+/** Host and child are of different versions. */
+export function protocolError(plugin: string, theirs: unknown): AbiError {
+  return new AbiError(
+    "start",
+    `Cannot load plugin "${plugin}": its process speaks protocol ${theirs}, not ${PROTOCOL}`,
+    { plugin, fix: "update @bulkhead/abi as a whole" },
+  );
+}
+
+/** More than is passed on. */
+export function inputTooLong(
+  plugin: string,
+  bytes: number,
+  max: number,
+): AbiError {
+  return new AbiError(
+    "protocol",
+    `Cannot call plugin "${plugin}": the input has ${bytes} bytes, at most ${max} are passed on`,
+    { plugin },
+  );
+}
+
+/** What came over the socket was no frame. */
+export function framingError(plugin: string, error: unknown): AbiError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new AbiError("protocol", `Plugin "${plugin}" was stopped: ${why}`, {
+    plugin,
+    fix: VERIFY_IT,
+  });
+}
+
+/** The socket was closed while the process lives on. */
+export function disconnectedError(plugin: string): AbiError {
+  return new AbiError(
+    "crashed",
+    `Plugin "${plugin}" was stopped: it closed its connection to the host`,
+    { plugin, fix: VERIFY_IT },
   );
 }
 

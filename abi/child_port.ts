@@ -5,7 +5,17 @@
  */
 
 import type { IsolationBackend, ManagedProcess } from "@bulkhead/sandbox";
-import { crashError, remoteError, wedgedError } from "./child_errors.ts";
+import {
+  closedError,
+  crashError,
+  disconnectedError,
+  framingError,
+  inputTooLong,
+  lateStartError,
+  protocolError,
+  remoteError,
+  wedgedError,
+} from "./child_errors.ts";
 import { ChildOutput } from "./child_output.ts";
 import { type ChildOptions, socketDir, startChild } from "./child_start.ts";
 import type {
@@ -14,14 +24,14 @@ import type {
   InvokeKind,
   InvokeOutcome,
 } from "./engine_types.ts";
-import { AbiError } from "./errors.ts";
+import type { AbiError } from "./errors.ts";
 import { decodeText, encodeText } from "./memory.ts";
 import { type Frame, OpenRequests } from "./open_requests.ts";
 import type { CallOutcome } from "./poll_driver.ts";
 import type { PluginPort, PortCall, PortEvent } from "./port.ts";
 import { emptyRegistration, type Registration } from "./registration.ts";
 import { FrameConnection, type Head, packTexts, PROTOCOL } from "./rpc.ts";
-import { readDispatch, readKind, readRegistration } from "./wire.ts";
+import { readDispatch, readKind, readRegistration, readStats } from "./wire.ts";
 
 /** The longest text that goes to a child. */
 const MAX_BODY_BYTES = 67_108_864;
@@ -188,8 +198,7 @@ export class ChildPort implements PluginPort {
 
   async stats(): Promise<EngineStats> {
     const { body } = await this.#request({ t: "stats" }).answer;
-    const stats: EngineStats = JSON.parse(decodeText(body));
-    return stats;
+    return readStats(body);
   }
 
   async close(): Promise<void> {
@@ -198,9 +207,7 @@ export class ChildPort implements PluginPort {
       this.#requests.rest();
       this.#connection?.send({ t: "bye" });
       await Promise.race([this.#connection?.flushed(), this.#gone.promise]);
-      const { name: plugin } = this.#options;
-      const what = `Cannot call plugin "${plugin}": it was closed`;
-      this.#fail(new AbiError("closed", what, { plugin }));
+      this.#fail(closedError(this.#options.name));
     }
     // A destructor of the plugin may hang or crash now; nobody waits for it any more.
     await this.#process.end({ eofMs: 1_000, termMs: 1_000 });
@@ -212,16 +219,10 @@ export class ChildPort implements PluginPort {
     const { name, startTimeoutMs, report, limits, sessionId, accounting } =
       this.#options;
     let where = "its process did not connect";
-    const timer = setTimeout(() => {
-      const what =
-        `Cannot load plugin "${name}": ${where} within ${startTimeoutMs} ms`;
-      this.#die(
-        new AbiError("start", what, {
-          plugin: name,
-          fix: "look at what its entry point and its constructors do",
-        }),
-      );
-    }, startTimeoutMs);
+    const timer = setTimeout(
+      () => this.#die(lateStartError(name, where, startTimeoutMs)),
+      startTimeoutMs,
+    );
     try {
       const accepted = listener.accept();
       accepted.catch(() => {});
@@ -281,13 +282,7 @@ export class ChildPort implements PluginPort {
         return;
       case "hello":
         if (head.protocol !== PROTOCOL) {
-          const what =
-            `Cannot load plugin "${this.#options.name}": its process speaks protocol ${head.protocol}, not ${PROTOCOL}`;
-          this.#die(
-            new AbiError("start", what, {
-              fix: "update @bulkhead/abi as a whole",
-            }),
-          );
+          this.#die(protocolError(this.#options.name, head.protocol));
         }
         return;
       case "loaded":
@@ -325,9 +320,7 @@ export class ChildPort implements PluginPort {
     }
     if (body !== undefined && body.length > MAX_BODY_BYTES) {
       const { name } = this.#options;
-      const what =
-        `Cannot call plugin "${name}": the input has ${body.length} bytes, at most ${MAX_BODY_BYTES} are passed on`;
-      const error = new AbiError("protocol", what, { plugin: name });
+      const error = inputTooLong(name, body.length, MAX_BODY_BYTES);
       return { id, answer: Promise.reject(error) };
     }
     const answer = this.#requests.wait(id, onUpdate);
@@ -358,19 +351,13 @@ export class ChildPort implements PluginPort {
   async #onEnd(error?: unknown): Promise<void> {
     if (this.#closing || this.#death !== undefined) return;
     if (error !== undefined) {
-      const why = error instanceof Error ? error.message : String(error);
-      const { name: plugin } = this.#options;
-      const what = `Plugin "${plugin}" was stopped: ${why}`;
-      this.#die(new AbiError("protocol", what, { plugin }));
-      return;
+      return this.#die(framingError(this.#options.name, error));
     }
     // The socket closes a moment before the exit code is known.
-    const timer = setTimeout(() => {
-      const { name } = this.#options;
-      const what =
-        `Plugin "${name}" was stopped: it closed its connection to the host`;
-      this.#die(new AbiError("crashed", what, { plugin: name }));
-    }, 1_000);
+    const timer = setTimeout(
+      () => this.#die(disconnectedError(this.#options.name)),
+      1_000,
+    );
     await this.#process.status;
     clearTimeout(timer);
   }

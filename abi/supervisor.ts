@@ -6,6 +6,7 @@
 
 import { type IsolationBackend, requirePermissions } from "@bulkhead/sandbox";
 import type { ActionAnswer } from "./action_worker.ts";
+import { closedError } from "./child_errors.ts";
 import { ChildPort } from "./child_port.ts";
 import { ACTION_ERROR } from "./codes.ts";
 import { Engine } from "./engine.ts";
@@ -102,7 +103,7 @@ export class Supervisor {
   /** The running plugin, or the one being started. */
   async ready(): Promise<PluginPort> {
     if (this.#closing !== undefined) {
-      throw this.#closed();
+      throw closedError(this.name);
     }
     if (this.disabled !== undefined) throw this.disabled;
     if (this.port !== undefined) return this.port;
@@ -140,7 +141,7 @@ export class Supervisor {
         { plugin: this.name, fix: 'load it with mode "isolated"' },
       );
     }
-    if (this.#closing !== undefined) throw this.#closed();
+    if (this.#closing !== undefined) throw closedError(this.name);
     const { sha256 } = this.#options;
     const library = await inspectLibrary(
       this.library.path,
@@ -154,14 +155,6 @@ export class Supervisor {
     this.#crashes.length = 0;
     this.#adopt(fresh);
     if (old !== undefined) this.#end(old, 2_000);
-  }
-
-  #closed(): AbiError {
-    return new AbiError(
-      "closed",
-      `Cannot call plugin "${this.name}": it was closed`,
-      { plugin: this.name },
-    );
   }
 
   async #close(): Promise<void> {
@@ -285,7 +278,7 @@ export class Supervisor {
 
   async #startAgain(waitMs: number): Promise<PluginPort> {
     await pause(waitMs, this.#wake.signal);
-    if (this.#closing !== undefined) throw this.#closed();
+    if (this.#closing !== undefined) throw closedError(this.name);
     const { path, sha256 } = this.library;
     // A file that changed under a crash is not what was trusted.
     await inspectLibrary(path, { sha256 });

@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { DispatchOutcome } from "./engine_types.ts";
+import type { DispatchOutcome, EngineStats } from "./engine_types.ts";
 import type { AbiErrorCode } from "./errors.ts";
 import { isObject, parseJson } from "./json.ts";
 import { decodeText } from "./memory.ts";
@@ -73,6 +73,11 @@ export function readDispatch(head: Head): DispatchOutcome {
   };
 }
 
+/** A field that should be text. */
+function text(row: Record<string, unknown>, key: string): string {
+  return typeof row[key] === "string" ? row[key] : "";
+}
+
 export function readRegistration(body: Uint8Array): Registration {
   const value = parseJson(decodeText(body));
   const result = emptyRegistration();
@@ -84,25 +89,25 @@ export function readRegistration(body: Uint8Array): Registration {
     read: (row: Record<string, unknown>) => T,
   ): T[] => Array.isArray(list) ? list.filter(isObject).map(read) : [];
   const named = (row: Record<string, unknown>) => ({
-    name: `${row.name}`,
-    description: `${row.description}`,
+    name: text(row, "name"),
+    description: text(row, "description"),
   });
   result.tools = rows(
     value.tools,
-    (row) => ({ ...named(row), parameters: `${row.parameters}` }),
+    (row) => ({ ...named(row), parameters: text(row, "parameters") || "{}" }),
   );
   result.commands = rows(value.commands, named);
   result.shortcuts = rows(value.shortcuts, named);
   result.flags = rows(value.flags, named);
   result.providers = rows(value.providers, (row) => ({
-    id: `${row.id}`,
-    baseUrl: `${row.baseUrl}`,
-    apiStyle: `${row.apiStyle}`,
+    id: text(row, "id"),
+    baseUrl: text(row, "baseUrl"),
+    apiStyle: text(row, "apiStyle"),
   }));
   const kinds = ["message", "markdown", "entry"] as const;
   result.renderers = rows(value.renderers, (row) => ({
     kind: kinds.find((kind) => kind === row.kind) ?? "message",
-    name: `${row.name}`,
+    name: text(row, "name"),
   }));
   if (Array.isArray(value.events)) {
     result.events = value.events.filter((tag) => typeof tag === "number");
@@ -114,7 +119,7 @@ export function readRegistration(body: Uint8Array): Registration {
   result.oauth = rows(
     value.oauth,
     (row) => ({
-      id: `${row.id}`,
+      id: text(row, "id"),
       manifest: isObject(row.manifest) ? row.manifest : {},
     }),
   );
@@ -122,8 +127,40 @@ export function readRegistration(body: Uint8Array): Registration {
   result.platforms = texts(value.platforms);
   result.collisions = rows(
     value.collisions,
-    (row) => ({ kind: `${row.kind}`, name: `${row.name}` }),
+    (row) => ({ kind: text(row, "kind"), name: text(row, "name") }),
   );
   result.diagnostics = texts(value.diagnostics);
   return result;
+}
+
+/** Counters of a plugin that is there; what is no number is 0. */
+export function readStats(body: Uint8Array): EngineStats {
+  const value = parseJson(decodeText(body));
+  const rows = isObject(value) ? value : {};
+  const number = (from: Record<string, unknown>, key: string): number =>
+    typeof from[key] === "number" ? from[key] : 0;
+  const strings = isObject(rows.hostStrings) ? rows.hostStrings : {};
+  return {
+    calls: number(rows, "calls"),
+    liveHandles: number(rows, "liveHandles"),
+    stringsReceived: number(rows, "stringsReceived"),
+    stringsFreed: number(rows, "stringsFreed"),
+    latePartials: number(rows, "latePartials"),
+    actions: number(rows, "actions"),
+    active: number(rows, "active"),
+    queued: number(rows, "queued"),
+    lateHandlers: number(rows, "lateHandlers"),
+    invalidUtf8: number(rows, "invalidUtf8"),
+    polls: number(rows, "polls"),
+    slowPolls: number(rows, "slowPolls"),
+    longestPollMs: number(rows, "longestPollMs"),
+    heapBytes: number(rows, "heapBytes"),
+    rssBytes: number(rows, "rssBytes"),
+    hostStrings: {
+      given: number(strings, "given"),
+      freed: number(strings, "freed"),
+      freedTwice: number(strings, "freedTwice"),
+      freedWrong: number(strings, "freedWrong"),
+    },
+  };
 }
