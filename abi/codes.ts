@@ -140,8 +140,6 @@ export function eventTag(name: string): number | undefined {
 
 /** What an event handler returns to go on. */
 export const HANDLER_CONTINUE = 0;
-/** What an event handler returns after an error. */
-export const HANDLER_ERROR = 1;
 /** What an event handler returns to veto a lifecycle phase. */
 export const HANDLER_ABORT = 2;
 /** What an event handler returns to keep an input event for itself. */

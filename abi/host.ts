@@ -6,6 +6,7 @@
 
 import type { AddedTool, Tool, ToolRegistry } from "@bulkhead/plugins";
 import type { NativeEvent } from "./codec.ts";
+import { HOST_NAME } from "./codes.ts";
 import { AbiError } from "./errors.ts";
 import {
   type DispatchOptions,
@@ -341,7 +342,7 @@ export class NativeHost implements AsyncDisposable {
   }
 }
 
-const HOST = { name: "rpi", version: "0.1.0" };
+const HOST = { name: HOST_NAME, version: "0.1.0" };
 
 function named(plugin: NativePlugin): Map<string, string[]> {
   const { tools, commands, shortcuts, flags, providers, renderers, oauth } =

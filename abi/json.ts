@@ -22,7 +22,7 @@ const raw: RawJson | undefined = hasRawJson(maybeRaw) ? maybeRaw : undefined;
  * @param text The text of a JSON primitive.
  * @returns The wrapped text.
  */
-export function rawJson(text: string): unknown {
+function rawJson(text: string): unknown {
   return raw === undefined ? JSON.parse(text) : raw.rawJSON(text);
 }
 

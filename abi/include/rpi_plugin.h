@@ -9,6 +9,10 @@
  * Strings are UTF-8, pointer and length, never NUL-terminated. Every allocation is
  * freed exactly once, by the side that received it, through the free function of
  * the side that made it. 64-bit little-endian machines only.
+ *
+ * The register functions and declare work while the entry point runs, on its thread.
+ * They return 0, also when a name is taken (the first one stays); 1 for what is
+ * refused; -1 at any other time or from another thread, and then took no string.
  */
 #ifndef RPI_PLUGIN_H
 #define RPI_PLUGIN_H

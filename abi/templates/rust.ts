@@ -72,7 +72,7 @@ A native agent plugin (rpi plugin ABI 4) in Rust, without dependencies.
  *
  * @returns The text of \`abi.rs\`.
  */
-export function rustAbi(): string {
+function rustAbi(): string {
   return `//! The rpi plugin ABI, version 4. Plain data and functions: nothing with a Drop crosses the border.
 #![allow(dead_code)]
 
