@@ -4,7 +4,9 @@ import { quote } from "./_text.ts";
 const STREAM_FROM = 1024 * 1024;
 
 /** The SHA-256 of the bytes in hex. */
-export async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+export async function sha256Hex(
+  bytes: Uint8Array<ArrayBuffer>,
+): Promise<string> {
   return hex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
 }
 
@@ -31,7 +33,7 @@ export async function contentHash(
     );
   }
   const content = bytes.subarray(0, size);
-  return { sha: await sha256(content), bytes: content };
+  return { sha: await sha256Hex(content), bytes: content };
 }
 
 async function streamedHash(path: string): Promise<string> {

@@ -108,16 +108,19 @@ async function finishEntry(note: string, places: Places): Promise<void> {
   }
 }
 
+/** The content of a directory; undefined when there is none. */
 export async function digestIfThere(
   dir: string,
 ): Promise<PluginDigest | undefined> {
   return await exists(dir) ? await digestPlugin(dir) : undefined;
 }
 
+/** The directory that holds a path. */
 export function parentOf(path: string): string {
   return path.replace(/\/+$/, "").split("/").slice(0, -1).join("/") || "/";
 }
 
+/** The error for a name that nothing is installed under. */
 export function notInstalled(name: string, known: string[]): InstallError {
   const names = known.sort().map((other) => quote(other)).join(", ");
   return new InstallError(

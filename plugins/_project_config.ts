@@ -1,5 +1,5 @@
-import { parse } from "smol-toml";
-import { isRecord, messageOf } from "./_text.ts";
+import { isRecord } from "./_text.ts";
+import { readToml, tomlProblemText } from "./_toml.ts";
 
 /** The name of the user's configuration in the Bulkhead home. */
 export const CONFIG_NAME = "config.toml";
@@ -13,17 +13,14 @@ export function projectTable(
   notices: string[],
 ): Record<string, unknown> {
   if (text === undefined) return {};
-  let table: unknown;
-  try {
-    table = parse(text, { integersAsBigInt: "asNeeded" });
-  } catch (error) {
+  const read = readToml(text);
+  if ("problem" in read) {
     notices.push(
-      `${PROJECT_CONFIG_NAME} ignored: ${messageOf(error).split("\\n", 1)[0]}`,
+      `${PROJECT_CONFIG_NAME} ignored: ${tomlProblemText(read.problem)}`,
     );
     return {};
   }
-  if (!isRecord(table)) return {};
-  const { capabilities, ...rest } = table;
+  const { capabilities, ...rest } = read.table;
   if (!isRecord(capabilities)) return rest;
   const { plugins, trust, ...others } = capabilities;
   for (const [name, cut] of [["plugins", plugins], ["trust", trust]]) {

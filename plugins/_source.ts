@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { sha256Hex } from "./_content_hash.ts";
 import { parseGitSource, readGitCommit } from "./_git.ts";
 import { inflate } from "./_inflate.ts";
 import { InstallError } from "./_install_error.ts";
@@ -131,8 +132,8 @@ async function readArchive(
       `Cannot install from "${path}": it is larger than ${room} bytes`,
     );
   }
-  let bytes: Uint8Array = await Deno.readFile(path);
-  const found = await hexDigest(bytes);
+  const packed = await Deno.readFile(path);
+  const found = await sha256Hex(packed);
   if (sha256 !== undefined && found !== sha256) {
     throw new InstallError(
       "checksum_mismatch",
@@ -143,9 +144,9 @@ async function readArchive(
       },
     );
   }
-  if (bytes[0] === 0x1f && bytes[1] === 0x8b) {
-    bytes = await inflate(bytes, "gzip", room);
-  }
+  const bytes = packed[0] === 0x1f && packed[1] === 0x8b
+    ? await inflate(packed, "gzip", room)
+    : packed;
   const zip = bytes[0] === 0x50 && bytes[1] === 0x4b;
   if (!zip && String.fromCharCode(...bytes.subarray(257, 262)) !== "ustar") {
     throw new InstallError(
@@ -271,13 +272,6 @@ async function realPath(path: string): Promise<string> {
       },
     );
   }
-}
-
-async function hexDigest(bytes: Uint8Array): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-256", bytes.slice());
-  return [...new Uint8Array(digest)].map((byte) =>
-    byte.toString(16).padStart(2, "0")
-  ).join("");
 }
 
 function baseName(path: string): string {

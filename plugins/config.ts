@@ -7,13 +7,13 @@
  */
 
 import { namedPermissions, readTextCapped } from "@bulkhead/sandbox";
-import { parse as parseHomeToml } from "@std/toml";
 import {
   CONFIG_NAME,
   PROJECT_CONFIG_NAME,
   projectTable,
 } from "./_project_config.ts";
 import { isRecord, messageOf, printable, quote } from "./_text.ts";
+import { readToml, tomlProblemText } from "./_toml.ts";
 import { ConfigError } from "./errors.ts";
 
 export { CONFIG_NAME, PROJECT_CONFIG_NAME } from "./_project_config.ts";
@@ -240,18 +240,11 @@ async function readIfThere(
 
 function userTable(layers: ConfigLayers): Record<string, unknown> {
   if (layers.user === undefined) return {};
-  try {
-    const table = parseHomeToml(layers.user);
-    if (isRecord(table)) return table;
-    return {};
-  } catch (error) {
-    throw new ConfigError(
-      `Cannot resolve ${CONFIG_NAME}: it is not TOML: ${
-        messageOf(error).split("\\n", 1)[0]
-      }`,
-      { cause: error },
-    );
-  }
+  const read = readToml(layers.user);
+  if ("table" in read) return read.table;
+  throw new ConfigError(
+    `Cannot resolve ${CONFIG_NAME}: ${tomlProblemText(read.problem)}`,
+  );
 }
 
 function pluginsConfig(

@@ -150,3 +150,25 @@ Deno.test("loadConfig() reads both files; a bad workspace file is a notice, a ba
   await assertRejects(() => loadConfig({ home }), ConfigError, "config.toml");
   await Deno.remove(root, { recursive: true });
 });
+
+Deno.test("resolveConfig() reads every spelling of TOML that an editor may write", () => {
+  for (
+    const user of [
+      "\ufeff[capabilities.plugins]\r\nenabled = true\r\n[capabilities.trust]\r\nenabled = true\r\n",
+      "[capabilities.plugins]\nenabled = true\n[capabilities]\nx = 1\n[capabilities.trust]\nenabled = true",
+      "capabilities.plugins.enabled = true\ncapabilities.trust = { enabled = true }\n",
+    ]
+  ) assertEquals(resolveConfig({ home: "/h", user }).config.enabled, true);
+});
+
+Deno.test("resolveConfig() names the line of what is no TOML, and takes no key twice", () => {
+  const text =
+    '[capabilities.plugins]\nsandbox = "required"\nsandbox = "off"\n';
+  assertThrows(
+    () => resolveConfig({ home: "/h", user: text }),
+    ConfigError,
+    "config.toml: line 3, column 1: not TOML: ",
+  );
+  const { notices } = resolveConfig({ home: "/h", project: text });
+  assertStringIncludes(notices.join(), ".bulkhead.toml ignored: line 3");
+});

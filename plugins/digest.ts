@@ -5,7 +5,7 @@
  */
 
 import { namedPermissions } from "@bulkhead/sandbox";
-import { contentHash, sha256 } from "./_content_hash.ts";
+import { contentHash, sha256Hex } from "./_content_hash.ts";
 import { compareText, quote } from "./_text.ts";
 import { type Entry, resolveBelow, walk } from "./_walk.ts";
 
@@ -100,7 +100,7 @@ async function digest(dir: string): Promise<PluginDigest> {
       file,
     ) => [file.path, file.kind, file.executable ? 1 : 0, file.sha256]),
   );
-  const hash = `sha256:${await sha256(new TextEncoder().encode(text))}`;
+  const hash = `sha256:${await sha256Hex(new TextEncoder().encode(text))}`;
   const stamp = stampOf(entries);
   const newest = entries.reduce(
     (latest, entry) => Math.max(latest, entry.changed ?? Infinity),
@@ -138,7 +138,7 @@ async function hashEntry(
     case "directory":
       return { sha: "" };
     case "link":
-      return { sha: await sha256(new TextEncoder().encode(entry.target)) };
+      return { sha: await sha256Hex(new TextEncoder().encode(entry.target)) };
     case "file":
       return await contentHash(entry.absolute, entry.size);
   }

@@ -4,11 +4,11 @@
  * @module
  */
 
-import { parse, TomlError } from "smol-toml";
 import { Fields, type KeyPath, type ManifestProblem } from "./_fields.ts";
 import { type HookSpec, hookSpec } from "./_hook_spec.ts";
 import { type ToolSpec, toolSpec } from "./_tool_spec.ts";
 import { quote } from "./_text.ts";
+import { readToml } from "./_toml.ts";
 import { TomlLines } from "./_toml_lines.ts";
 import { ManifestError } from "./errors.ts";
 
@@ -158,25 +158,13 @@ export function problemText(problem: ManifestProblem): string {
 }
 
 function parseToml(text: string, path: string): Record<string, unknown> {
-  try {
-    return parse(text, { integersAsBigInt: "asNeeded" });
-  } catch (error) {
-    if (error instanceof TomlError) {
-      // Only the first line: the others show the text, which may be a file that was linked in.
-      const reason = error.message.split("\n", 1)[0] ?? "";
-      throw new ManifestError(
-        `column ${error.column}: ${
-          reason.replace(/^Invalid TOML document: /, "not TOML: ")
-        }`,
-        { path, line: error.line, key: "" },
-      );
-    }
-    throw new ManifestError("not TOML: nested too deep", {
-      path,
-      line: 1,
-      key: "",
-    });
-  }
+  const read = readToml(text);
+  if ("table" in read) return read.table;
+  const { line, column, reason } = read.problem;
+  throw new ManifestError(
+    column === 0 ? reason : `column ${column}: ${reason}`,
+    { path, line, key: "" },
+  );
 }
 
 function nativeSpec(
