@@ -149,21 +149,19 @@ async function verify(options: VerifyOptions): Promise<VerifyReport> {
     }
   }
   const session = { harness, driver, found, options };
-  const guarded = await drive(session, {
-    armed: true,
-    trust: true,
-    hookArgs: driver.hookArgs,
-  });
+  const how = { trust: true, hookArgs: driver.hookArgs };
+  // Each run has a world of its own, and most of its time is the program's own start.
+  const [guarded, control] = await Promise.all([
+    drive(session, { ...how, armed: true }),
+    options.control === false
+      ? undefined
+      : drive(session, { ...how, armed: false }),
+  ]);
   report.cases = casesOf(driver, guarded);
   report.reasons.push(...guarded.problems);
   report.armed = report.cases.every((one) => one.ok);
   if (!report.armed) report.reasons.push(...whyNot(report.cases, guarded));
-  if (options.control !== false && report.armed) {
-    const control = await drive(session, {
-      armed: false,
-      trust: true,
-      hookArgs: driver.hookArgs,
-    });
+  if (control !== undefined && report.armed) {
     report.control = casesOf(driver, control).every((one) => one.happened);
     if (!report.control) {
       report.armed = false;
@@ -359,21 +357,19 @@ async function codexNeeds(session: Session): Promise<string[]> {
   const outsideHappened = (outcome: Outcome) =>
     outcome.written.has("write.txt");
   const reasons: string[] = [];
-  const withoutBypass = await drive(session, {
-    armed: true,
-    trust: true,
-    hookArgs: [],
-  });
+  const [withoutBypass, withoutTrust] = await Promise.all([
+    drive(session, { armed: true, trust: true, hookArgs: [] }),
+    drive(session, {
+      armed: true,
+      trust: false,
+      hookArgs: session.driver.hookArgs,
+    }),
+  ]);
   if (outsideHappened(withoutBypass)) {
     reasons.push(
       "needs `--dangerously-bypass-hook-trust` (or trust by /hooks): without it the hook was skipped without a word",
     );
   }
-  const withoutTrust = await drive(session, {
-    armed: true,
-    trust: false,
-    hookArgs: session.driver.hookArgs,
-  });
   if (outsideHappened(withoutTrust)) {
     reasons.push(
       "needs a trusted project (`codex exec --trust`, or trust_level in the config): without it the hook was skipped without a word",
