@@ -187,9 +187,11 @@ export async function emit(args: string[], io: CommandIo): Promise<number> {
     results.push({ event: type, ...await host.dispatch({ type, ...payload }) });
   }
   if (flags.on("json")) printResult(io, { results });
-  else {for (const { event, ...result } of results) {
+  else {
+    for (const { event, ...result } of results) {
       io.out(`${event} ${JSON.stringify(result)}\n`);
-    }}
+    }
+  }
   await host.close();
   return leave(flags, 0);
 }
@@ -210,13 +212,13 @@ async function argumentsOf(flags: Flags, io: CommandIo): Promise<string> {
 }
 
 function print(io: CommandIo, answers: readonly Answer[]): void {
-  for (const answer of answers) {
-    if (answer.error === undefined) io.out(`${textOf(answer)}\n`);
-    else {io.err(
-        `error: ${answer.error.message}${
-          answer.error.fix === undefined ? "" : `; ${answer.error.fix}`
-        }\n`,
-      );}
+  for (const { error, content } of answers) {
+    if (error === undefined) {
+      io.out(`${textOf({ content })}\n`);
+    } else {
+      const fix = error.fix === undefined ? "" : `; ${error.fix}`;
+      io.err(`error: ${error.message}${fix}\n`);
+    }
   }
 }
 

@@ -150,4 +150,4 @@ export function lastWords(tail: string, signal: string | undefined): string {
 
 /** Lines of a back trace, and the hint how to get one. */
 const NOISE =
-  /^note: |^stack backtrace:|^=+ |^\s+\S+(\(\+0x|: )|^\s+at |^thread caused non-unwinding/;
+  /^note: |^stack backtrace:|^=+ |^#|^\s+\S+(\(\+0x|: )|^\s+at |^thread caused non-unwinding/;

@@ -73,7 +73,19 @@ function encode(args: unknown, context: HostContext): string {
   return stringifyJson(known ? { ...copy, [HOST_CONTEXT_KEY]: host } : copy);
 }
 
-/** Arguments that are already JSON text; numbers in it reach the plugin as they are written. */
+/**
+ * Arguments that are already JSON text; numbers in it reach the plugin as they are written.
+ *
+ * @example An integer that JavaScript cannot hold
+ * ```ts
+ * import { JsonText } from "@bulkhead/abi";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const args = new JsonText('{"id":12345678901234567890}');
+ * assertEquals(args.text.includes("12345678901234567890"), true);
+ * // await plugin.callTool("find", args);
+ * ```
+ */
 export class JsonText {
   /** The text. */
   readonly text: string;

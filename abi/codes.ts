@@ -53,7 +53,17 @@ export const STEP_ERR = 2;
 /** The names of the step tags by value. */
 export const STEP_TAGS: readonly string[] = ["Pending", "Done", "Err"];
 
-/** The names of the events by value. */
+/**
+ * The names of the events by value.
+ *
+ * @example The last one
+ * ```ts
+ * import { EVENT_NAMES } from "@bulkhead/abi";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(EVENT_NAMES[36], "EditorChange");
+ * ```
+ */
 export const EVENT_NAMES = [
   "ProjectTrust",
   "ResourcesDiscover",
@@ -153,7 +163,17 @@ export const HANDLER_CODES: readonly string[] = [
   "CLAIMED",
 ];
 
-/** The names of the runtime actions by id. */
+/**
+ * The names of the runtime actions by id.
+ *
+ * @example The last one
+ * ```ts
+ * import { ACTION_NAMES } from "@bulkhead/abi";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(ACTION_NAMES[22], "UiComponent");
+ * ```
+ */
 export const ACTION_NAMES = [
   "SendMessage",
   "SendUserMessage",

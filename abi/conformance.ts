@@ -28,6 +28,16 @@ export type {
  * @param path The library.
  * @param options Which tool to call, how often.
  * @returns The report; it rejects only for mistakes of the caller and missing permissions.
+ *
+ * @example What is no library is a report too
+ * ```ts
+ * import { verifyLibrary } from "@bulkhead/abi";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { ok, checks } = await verifyLibrary("/nowhere/libcounter.so");
+ * assertEquals(ok, false);
+ * assertEquals(checks.map(({ name, status }) => `${name} ${status}`), ["preflight failed"]);
+ * ```
  */
 export async function verifyLibrary(
   path: string,

@@ -20,7 +20,17 @@ export interface EngineLimits {
   maxUpdateBytes: number;
 }
 
-/** The limits when none are given. */
+/**
+ * The limits when none are given.
+ *
+ * @example How long a cancelled tool may go on
+ * ```ts
+ * import { DEFAULT_LIMITS } from "@bulkhead/abi";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(DEFAULT_LIMITS.cancelGraceMs, 2_000);
+ * ```
+ */
 export const DEFAULT_LIMITS: Readonly<EngineLimits> = {
   cancelGraceMs: 2_000,
   stuckMs: 10_000,

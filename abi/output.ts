@@ -30,6 +30,7 @@ export class OutputLog {
   #second = 0;
   #lines = 0;
   #dropped = 0;
+  #reported = 0;
 
   /**
    * Creates a log.
@@ -88,13 +89,13 @@ export class OutputLog {
       this.#second = second;
       this.#lines = 0;
     }
-    if (++this.#lines > this.#perSecond) this.#dropped++;
-    else {this.#options.onLine?.(
-        `[${this.#options.name}] ${clean(line).slice(0, MAX_LINE)}`,
-      );}
+    if (++this.#lines > this.#perSecond) {
+      this.#dropped++;
+      return;
+    }
+    const { name, onLine } = this.#options;
+    onLine?.(`[${name}] ${clean(line).slice(0, MAX_LINE)}`);
   }
-
-  #reported = 0;
 
   #report(): void {
     const fresh = this.#dropped - this.#reported;

@@ -70,6 +70,17 @@ export async function loadNativePlugin(
 /**
  * A loaded plugin. When its process dies, the calls in flight reject at once with an {@linkcode AbiError} of code
  * `crashed`, and the next call waits for the restart.
+ *
+ * @example A call with a deadline and progress
+ * ```ts ignore
+ * import { loadNativePlugin } from "@bulkhead/abi";
+ *
+ * await using plugin = await loadNativePlugin("./libcounter.so");
+ * const { content } = await plugin.callTool("counter_count", { to: 3 }, {
+ *   timeoutMs: 10_000,
+ *   onUpdate: ({ content }) => console.log(content),
+ * });
+ * ```
  */
 export class NativePlugin implements AsyncDisposable {
   /** Its name. */

@@ -47,6 +47,17 @@ export function scaffoldPlugin(
  * @param dir The directory; its last part is the plugin's name.
  * @param language The language.
  * @returns The written files, relative to the directory.
+ *
+ * @example A plugin in C
+ * ```ts
+ * import { writeScaffold } from "@bulkhead/abi";
+ * import { assert } from "@std/assert";
+ *
+ * const dir = await Deno.makeTempDir();
+ * const files = await writeScaffold(`${dir}/counter`, "c");
+ * assert(files.includes("src/plugin.c"));
+ * await Deno.remove(dir, { recursive: true });
+ * ```
  */
 export async function writeScaffold(
   dir: string,

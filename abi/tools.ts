@@ -53,6 +53,16 @@ export interface NativeToolsOptions {
  * @param plugin The loaded plugin.
  * @param options Names, version, deadline.
  * @returns Its tools.
+ *
+ * @example Into a registry
+ * ```ts ignore
+ * import { loadNativePlugin, nativeTools } from "@bulkhead/abi";
+ * import { ToolRegistry } from "@bulkhead/plugins";
+ *
+ * await using plugin = await loadNativePlugin("./libcounter.so");
+ * const registry = new ToolRegistry();
+ * for (const tool of nativeTools(plugin)) registry.add(tool);
+ * ```
  */
 export function nativeTools(
   plugin: NativePlugin,

@@ -93,12 +93,12 @@ export async function checkHandlers(session: VerifySession): Promise<void> {
       (plugin) => plugin.invoke("beforeAgentStart", index, [event], limit),
     );
   }
-  if (called === 0) session.skipped("handlers", "it has none");
-  else {session.done(
-      "handlers",
-      before,
-      `${called} commands, renderers, providers and other handlers were called`,
-    );}
+  if (called === 0) return session.skipped("handlers", "it has none");
+  session.done(
+    "handlers",
+    before,
+    `${called} commands, renderers, providers and other handlers were called`,
+  );
 }
 
 /** Event handlers return, and in time. */
