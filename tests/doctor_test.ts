@@ -1,7 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { armGuard } from "@bulkhead/guard";
-
-const CLI = new URL("../cli/main.ts", import.meta.url).pathname;
+import { bulkhead, withRunWorld } from "./support/run_world.ts";
 
 interface Finding {
   area: string;
@@ -22,42 +21,25 @@ async function doctor(
   world: World,
   ...args: string[]
 ): Promise<{ code: number; findings: Finding[] }> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "-A",
-      CLI,
-      "doctor",
-      "--json",
-      "--cwd",
-      world.ws,
-      "--home",
-      world.home,
-      ...args,
-    ],
-    env: {
-      FNO_CLAIMS_ROOT: world.dir,
-      TMPDIR: world.dir,
-      ...world.path === undefined ? {} : { PATH: world.path },
+  const { code, out, err } = await bulkhead(
+    ["doctor", "--json", "--cwd", world.ws, "--home", world.home, ...args],
+    {
+      env: {
+        FNO_CLAIMS_ROOT: world.dir,
+        TMPDIR: world.dir,
+        ...world.path === undefined ? {} : { PATH: world.path },
+      },
     },
-    stdin: "null",
-  }).output();
-  assertEquals(new TextDecoder().decode(stderr), "");
-  const { findings } = JSON.parse(new TextDecoder().decode(stdout));
-  return { code, findings };
+  );
+  assertEquals(err, "");
+  return { code, findings: JSON.parse(out).findings };
 }
 
-async function withWorld(
-  fn: (world: World) => Promise<void>,
-): Promise<void> {
-  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
-  await Deno.mkdir(`${dir}/ws`);
-  await Deno.mkdir(`${dir}/home`, { mode: 0o700 });
-  try {
-    await fn({ dir, ws: `${dir}/ws`, home: `${dir}/home` });
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
+async function withWorld(fn: (world: World) => Promise<void>): Promise<void> {
+  await withRunWorld(async (world) => {
+    await Deno.mkdir(world.home, { mode: 0o700 });
+    await fn(world);
+  });
 }
 
 const of = (findings: Finding[], area: string): Finding[] =>

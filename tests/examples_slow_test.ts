@@ -5,7 +5,7 @@ import { canRun } from "./_abi.ts";
 import { hasTool } from "./support/require_tool.ts";
 
 const ROOT = new URL("..", import.meta.url).pathname;
-const BULKHEAD = ["run", "-A", `${ROOT}mod.ts`];
+const BULKHEAD = ["run", "-A", `${ROOT}cli/main.ts`];
 
 async function deno(
   args: readonly string[],

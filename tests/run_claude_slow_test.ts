@@ -1,31 +1,16 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { makeWorld } from "./support/agent_world.ts";
 import { findHarness } from "./support/harnesses.ts";
+import { type Ran, runWithAgent } from "./support/run_world.ts";
 
 const claude = await findHarness("claude");
 const ignore = claude === undefined;
-const MOD = new URL("../mod.ts", import.meta.url).pathname;
 
 /** Runs `bulkhead run` in a world, with the real program first on PATH. */
-async function bulkheadRun(
+const bulkheadRun = (
   world: { env: Readonly<Record<string, string>>; home: string },
   args: string[],
-): Promise<{ code: number; out: string; err: string }> {
-  const bin = `${world.home}/bin`;
-  await Deno.mkdir(bin, { recursive: true });
-  await Deno.symlink(claude ?? "", `${bin}/claude`).catch(() => {});
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", MOD, "run", ...args],
-    clearEnv: true,
-    env: { ...world.env, PATH: `${bin}:${world.env.PATH}` },
-    stdin: "null",
-  }).output();
-  return {
-    code,
-    out: new TextDecoder().decode(stdout),
-    err: new TextDecoder().decode(stderr),
-  };
-}
+): Promise<Ran> => runWithAgent(world, "claude", claude ?? "", args);
 
 Deno.test({
   name:

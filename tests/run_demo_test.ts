@@ -5,47 +5,16 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { DEMO_PREFIX } from "../cli/run/places.ts";
+import { bulkhead, CLI, withRunWorld } from "./support/run_world.ts";
 
 const ROOT = new URL("..", import.meta.url).pathname;
-const MOD = `${ROOT}mod.ts`;
 const GREETING = `${ROOT}worker/scripted/examples/greeting.json`;
-
-interface Ran {
-  code: number;
-  out: string;
-  err: string;
-}
-
-async function bulkhead(
-  args: string[],
-  options: { cwd?: string; env?: Record<string, string> } = {},
-): Promise<Ran> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", MOD, ...args],
-    stdin: "null",
-    ...options,
-  }).output();
-  const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
-  return { code, out: text(stdout), err: text(stderr) };
-}
 
 /** The objects of `--json` of one type. */
 function events(out: string, type: string): Record<string, unknown>[] {
   return out.trim().split("\n").map((line) => JSON.parse(line)).filter((
     event,
   ) => event.type === type);
-}
-
-async function withWorld(
-  fn: (world: { dir: string; ws: string; home: string }) => Promise<void>,
-): Promise<void> {
-  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
-  await Deno.mkdir(`${dir}/ws`);
-  try {
-    await fn({ dir, ws: `${dir}/ws`, home: `${dir}/home` });
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
 }
 
 async function demosLeft(): Promise<string[]> {
@@ -75,7 +44,7 @@ Deno.test("demo: a plugin tool is called, an inside write allowed, an outside on
 });
 
 Deno.test("demo: a second denied write in a copy of the script shows in the output", async () => {
-  await withWorld(async ({ dir, ws, home }) => {
+  await withRunWorld(async ({ dir, ws, home }) => {
     const script = JSON.parse(await Deno.readTextFile(GREETING));
     script.turns[0].steps.splice(-1, 0, {
       message: [{
@@ -119,7 +88,7 @@ Deno.test("demo: a second denied write in a copy of the script shows in the outp
 });
 
 Deno.test("demo: a tool sees its own PID namespace and not the home's files", async () => {
-  await withWorld(async ({ dir, ws, home }) => {
+  await withRunWorld(async ({ dir, ws, home }) => {
     const plugin = `${dir}/plugins/look`;
     await Deno.mkdir(plugin, { recursive: true });
     await Deno.mkdir(home);
@@ -193,7 +162,7 @@ Deno.test("demo: nothing is left after a run, and the next run sweeps what a kil
 });
 
 Deno.test("run: a second run in one workspace is refused", async () => {
-  await withWorld(async ({ dir, ws, home }) => {
+  await withRunWorld(async ({ dir, ws, home }) => {
     await Deno.writeTextFile(
       `${dir}/wait.json`,
       JSON.stringify({ schema: 1, turns: [{ steps: [{ ask: "Wait?" }] }] }),
@@ -202,7 +171,7 @@ Deno.test("run: a second run in one workspace is refused", async () => {
       args: [
         "run",
         "-A",
-        MOD,
+        CLI,
         "run",
         "--script",
         `${dir}/wait.json`,
@@ -267,7 +236,7 @@ for (
 }
 
 Deno.test("run: an agent that does not come up leaves no session behind", async () => {
-  await withWorld(async ({ ws, home }) => {
+  await withRunWorld(async ({ ws, home }) => {
     const { code } = await bulkhead([
       "run",
       "--script",
@@ -287,7 +256,7 @@ Deno.test("run: an agent that does not come up leaves no session behind", async 
 });
 
 Deno.test("run: bad TOML in the home's configuration names the file", async () => {
-  await withWorld(async ({ ws, home }) => {
+  await withRunWorld(async ({ ws, home }) => {
     await Deno.mkdir(home);
     await Deno.writeTextFile(`${home}/config.toml`, "[capabilities\n");
     const { code, err } = await bulkhead([
@@ -307,7 +276,7 @@ Deno.test("run: bad TOML in the home's configuration names the file", async () =
 });
 
 Deno.test("run: an agent that is not installed is one line with its install command", async () => {
-  await withWorld(async ({ dir, ws, home }) => {
+  await withRunWorld(async ({ dir, ws, home }) => {
     const { code, err } = await bulkhead([
       "run",
       "--agent",
@@ -324,7 +293,7 @@ Deno.test("run: an agent that is not installed is one line with its install comm
 });
 
 Deno.test("run: a socket path that is too long is named with its limit", async () => {
-  await withWorld(async ({ dir, ws }) => {
+  await withRunWorld(async ({ dir, ws }) => {
     const home = `${dir}/${"x".repeat(120)}`;
     const { code, err } = await bulkhead([
       "run",
@@ -343,7 +312,7 @@ Deno.test("run: a socket path that is too long is named with its limit", async (
 });
 
 Deno.test("run: where claims cannot be kept the run goes on and says so", async () => {
-  await withWorld(async ({ ws, home }) => {
+  await withRunWorld(async ({ ws, home }) => {
     const { code, err } = await bulkhead([
       "run",
       "--agent",

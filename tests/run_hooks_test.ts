@@ -1,75 +1,52 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { digestPlugin } from "@bulkhead/plugins";
-
-const MOD = new URL("../mod.ts", import.meta.url).pathname;
+import { bulkhead, type Ran, withRunWorld } from "./support/run_world.ts";
 
 /** A world with one plugin, whose hooks note each event in the plugin's data directory. */
 async function withHooks(
   manifest: string,
   script: unknown,
   fn: (
-    run: (
-      ...args: string[]
-    ) => Promise<{ code: number; out: string; err: string }>,
+    run: (...args: string[]) => Promise<Ran>,
     log: () => Promise<Record<string, unknown>[]>,
     ws: string,
   ) => Promise<void>,
 ): Promise<void> {
-  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
-  const plugin = `${dir}/plugins/watch`;
-  await Deno.mkdir(plugin, { recursive: true });
-  await Deno.mkdir(`${dir}/ws`);
-  await Deno.writeTextFile(`${plugin}/plugin.toml`, manifest);
-  await Deno.writeTextFile(
-    `${plugin}/note.sh`,
-    `#!/bin/sh\ncat >> "$PLUGIN_DATA_DIR/log"\necho >> "$PLUGIN_DATA_DIR/log"\nexit \${1:-0}\n`,
-  );
-  await Deno.chmod(`${plugin}/note.sh`, 0o755);
-  const { hash } = await digestPlugin(plugin);
-  await Deno.writeTextFile(`${dir}/script.json`, JSON.stringify(script));
-  try {
-    await fn(
-      async (...args) => {
-        const { code, stdout, stderr } = await new Deno.Command(
-          Deno.execPath(),
-          {
-            args: [
-              "run",
-              "-A",
-              MOD,
-              "run",
-              "--script",
-              `${dir}/script.json`,
-              "--cwd",
-              `${dir}/ws`,
-              "--home",
-              `${dir}/home`,
-              "--plugin-dir",
-              `${dir}/plugins`,
-              "--trust-plugin",
-              `watch=${hash}`,
-              "--isolation",
-              "preferred",
-              ...args,
-            ],
-            env: { FNO_CLAIMS_ROOT: dir },
-            stdin: "null",
-          },
-        ).output();
-        return {
-          code,
-          out: new TextDecoder().decode(stdout),
-          err: new TextDecoder().decode(stderr),
-        };
-      },
-      async () =>
-        (await Deno.readTextFile(`${dir}/home/data/watch/log`)).trim()
-          .split("\n").filter(Boolean).map((line) => JSON.parse(line)),
-      `${dir}/ws`,
+  await withRunWorld(async ({ dir, ws, home, env }) => {
+    const plugin = `${dir}/plugins/watch`;
+    await Deno.mkdir(plugin, { recursive: true });
+    await Deno.writeTextFile(`${plugin}/plugin.toml`, manifest);
+    await Deno.writeTextFile(
+      `${plugin}/note.sh`,
+      `#!/bin/sh\ncat >> "$PLUGIN_DATA_DIR/log"\necho >> "$PLUGIN_DATA_DIR/log"\nexit \${1:-0}\n`,
+      { mode: 0o755 },
     );
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
+    const { hash } = await digestPlugin(plugin);
+    await Deno.writeTextFile(`${dir}/script.json`, JSON.stringify(script));
+    await fn(
+      (...args) =>
+        bulkhead([
+          "run",
+          "--script",
+          `${dir}/script.json`,
+          "--cwd",
+          ws,
+          "--home",
+          home,
+          "--plugin-dir",
+          `${dir}/plugins`,
+          "--trust-plugin",
+          `watch=${hash}`,
+          "--isolation",
+          "preferred",
+          ...args,
+        ], { env }),
+      async () =>
+        (await Deno.readTextFile(`${home}/data/watch/log`)).trim()
+          .split("\n").filter(Boolean).map((line) => JSON.parse(line)),
+      ws,
+    );
+  });
 }
 
 const EVENTS = [

@@ -6,47 +6,46 @@ import {
 } from "@std/assert";
 import { exists, speakingOf, within5s } from "./support/processes.ts";
 import { hasTool } from "./support/require_tool.ts";
+import {
+  BULKHEAD,
+  bulkhead,
+  openRunWorld,
+  type Ran,
+  type RunWorld,
+} from "./support/run_world.ts";
 import { Terminal } from "./support/terminal.ts";
-
-const MOD = new URL("../mod.ts", import.meta.url).pathname;
 
 /** Places and the command line for one test. */
 class World implements AsyncDisposable {
   readonly dir: string;
   readonly ws: string;
   readonly home: string;
+  /** The environment of every program here. */
+  readonly env: Record<string, string>;
+  readonly #world: RunWorld;
   readonly #started: Deno.ChildProcess[] = [];
 
-  private constructor(dir: string) {
-    this.dir = dir;
-    this.ws = `${dir}/ws`;
-    this.home = `${dir}/home`;
+  private constructor(world: RunWorld) {
+    this.#world = world;
+    this.dir = world.dir;
+    this.ws = world.ws;
+    this.home = world.home;
+    this.env = { ...world.env, BULKHEAD_HOME: world.home };
   }
 
   static async open(): Promise<World> {
-    const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
-    await Deno.mkdir(`${dir}/ws`);
-    return new World(dir);
-  }
-
-  /** The environment of every program here. */
-  get env(): Record<string, string> {
-    return { FNO_CLAIMS_ROOT: this.dir, BULKHEAD_HOME: this.home };
+    return new World(await openRunWorld());
   }
 
   /** The arguments of a run that plays these turns. */
-  async script(...turns: unknown[][]): Promise<string[]> {
-    await Deno.writeTextFile(
-      `${this.dir}/script.json`,
-      JSON.stringify({ schema: 1, turns: turns.map((steps) => ({ steps })) }),
-    );
-    return ["run", "--script", `${this.dir}/script.json`, "--cwd", this.ws];
+  script(...turns: unknown[][]): Promise<string[]> {
+    return this.#world.playing(...turns);
   }
 
   /** Starts a program whose lines of JSON are read one by one. */
   follow(...args: string[]): Lines {
     const child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", MOD, ...args, "--json"],
+      args: [...BULKHEAD.slice(1), ...args, "--json"],
       env: this.env,
       stdin: "null",
       stdout: "piped",
@@ -56,16 +55,8 @@ class World implements AsyncDisposable {
     return new Lines(child);
   }
 
-  async bulkhead(
-    ...args: string[]
-  ): Promise<{ code: number; out: string; err: string }> {
-    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", MOD, ...args],
-      env: this.env,
-      stdin: "null",
-    }).output();
-    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-    return { code, out: text(stdout), err: text(stderr) };
+  bulkhead(...args: string[]): Promise<Ran> {
+    return bulkhead(args, { env: this.env });
   }
 
   /** Starts a run with `--keep --json` and gives its events one by one. */
@@ -217,10 +208,7 @@ Deno.test({
     );
     {
       await using terminal = new Terminal([
-        Deno.execPath(),
-        "run",
-        "-A",
-        MOD,
+        ...BULKHEAD,
         "attach",
         kept.id,
       ], { env: world.env });
@@ -236,10 +224,7 @@ Deno.test({
     // A question that somebody else answers is taken back from the terminal.
     const asking = world.bulkhead("worker", "ask", kept.id, "again");
     await using terminal = new Terminal([
-      Deno.execPath(),
-      "run",
-      "-A",
-      MOD,
+      ...BULKHEAD,
       "attach",
       kept.id,
     ], { env: world.env });
@@ -269,10 +254,7 @@ Deno.test({
       ]),
     );
     await using terminal = new Terminal([
-      Deno.execPath(),
-      "run",
-      "-A",
-      MOD,
+      ...BULKHEAD,
       "attach",
       kept.id,
     ], { env: world.env });
@@ -361,24 +343,12 @@ Deno.test("--no-guard: said loudly, on standard error, and then nothing judges t
 Deno.test("--script: a path starts where the command is typed, not in the workspace", async () => {
   await using world = await World.open();
   await world.script([{ say: "played" }]);
-  const { code, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      "-A",
-      MOD,
-      "run",
-      "--script",
-      "script.json",
-      "--cwd",
-      "ws",
-      "go",
-    ],
-    cwd: world.dir,
-    env: world.env,
-    stdin: "null",
-  }).output();
+  const { code, out } = await bulkhead(
+    ["run", "--script", "script.json", "--cwd", "ws", "go"],
+    { cwd: world.dir, env: world.env },
+  );
   assertEquals(code, 0);
-  assertStringIncludes(new TextDecoder().decode(stdout), "played");
+  assertStringIncludes(out, "played");
 });
 
 Deno.test("--root: a directory more may be written, and only that one", async () => {

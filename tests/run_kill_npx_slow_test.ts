@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { alive, exists, speakingOf, within5s } from "./support/processes.ts";
 import { hasTool } from "./support/require_tool.ts";
+import { BULKHEAD, bulkhead } from "./support/run_world.ts";
 
 const ROOT = new URL("..", import.meta.url).pathname;
-const MOD = `${ROOT}mod.ts`;
 const DENO = `deno@${Deno.version.deno}`;
 const noNpx = !hasTool("npx", "install Node.js");
 
@@ -102,12 +102,11 @@ async function doctor(
   world: World,
   ...args: string[]
 ): Promise<{ area: string; status: string; text: string }[]> {
-  const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", MOD, "doctor", "--json", "--cwd", world.ws, ...args],
-    env: world.env,
-    stdin: "null",
-  }).output();
-  return JSON.parse(new TextDecoder().decode(stdout)).findings;
+  const { out } = await bulkhead(
+    ["doctor", "--json", "--cwd", world.ws, ...args],
+    { env: world.env },
+  );
+  return JSON.parse(out).findings;
 }
 
 const VICTIMS: Record<
@@ -153,7 +152,8 @@ for (const [start, argv] of Object.entries(STARTS)) {
             assertEquals(
               findings.filter(({ area, status }) =>
                 status !== "ok" &&
-                ["home", "guard", "workers", "claims", "temp"].includes(area)
+                ["home", "guard", "workers", "markers", "claims", "temp"]
+                  .includes(area)
               ),
               [],
             );
@@ -185,10 +185,7 @@ Deno.test("a run that was started by a shell stays when that shell is gone", asy
         'shift; "$@" & wait',
         "sh",
         "-",
-        Deno.execPath(),
-        "run",
-        "-A",
-        MOD,
+        ...BULKHEAD,
         "run",
         "--example",
         "greeting",

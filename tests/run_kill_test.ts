@@ -1,10 +1,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { exists, speakingOf, within5s } from "./support/processes.ts";
-
-const MOD = new URL("../mod.ts", import.meta.url).pathname;
+import { BULKHEAD, bulkhead } from "./support/run_world.ts";
 
 /** Starts a demo that waits in its question, and tells where it lives. */
-async function waitingDemo(command: string[]): Promise<{
+async function waitingDemo(command: readonly string[]): Promise<{
   child: Deno.ChildProcess;
   dir: string;
   socket: string;
@@ -46,7 +45,7 @@ async function waitingDemo(command: string[]): Promise<{
 }
 
 Deno.test("kill -9 of a run leaves no process and no socket, and the next run sweeps its directory", async () => {
-  const demo = await waitingDemo([Deno.execPath(), "run", "-A", MOD]);
+  const demo = await waitingDemo(BULKHEAD);
   assert(exists(demo.socket));
   assert(speakingOf(demo.dir).length >= 1, "the agent runs");
   Deno.kill(demo.pid, "SIGKILL");
@@ -58,17 +57,14 @@ Deno.test("kill -9 of a run leaves no process and no socket, and the next run sw
     `left: ${speakingOf(demo.dir)} ${exists(demo.socket)}`,
   );
   assert(exists(demo.dir), "the directory is what the next run sweeps");
-  const next = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", MOD, "run", "--example", "greeting"],
-    stdin: "null",
-  }).output();
+  const next = await bulkhead(["run", "--example", "greeting"]);
   assertEquals(next.code, 0);
   assertEquals(exists(demo.dir), false);
 });
 
 Deno.test("SIGTERM and SIGHUP end a run in order", async () => {
   for (const signal of ["SIGTERM", "SIGHUP"] as const) {
-    const demo = await waitingDemo([Deno.execPath(), "run", "-A", MOD]);
+    const demo = await waitingDemo(BULKHEAD);
     Deno.kill(demo.pid, signal);
     await demo.done();
     assertEquals(exists(demo.dir), false, signal);

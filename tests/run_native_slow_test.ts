@@ -2,17 +2,14 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { digestPlugin } from "@bulkhead/plugins";
 import { build, canRun } from "./_abi.ts";
 import { speakingOf, within5s } from "./support/processes.ts";
+import { bulkhead, type Ran, withRunWorld } from "./support/run_world.ts";
 
-const MOD = new URL("../mod.ts", import.meta.url).pathname;
 const ignore = !await canRun();
 
 interface World {
   dir: string;
   plugin: string;
-  run(
-    steps: unknown[],
-    ...args: string[]
-  ): Promise<{ code: number; out: string; err: string }>;
+  run(steps: unknown[], ...args: string[]): Promise<Ran>;
 }
 
 /** A plugin directory with one native library, trusted by its content. */
@@ -20,62 +17,32 @@ async function withNative(
   library: string,
   fn: (world: World) => Promise<void>,
 ): Promise<void> {
-  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
-  const plugin = `${dir}/plugins/probe`;
-  await Deno.mkdir(plugin, { recursive: true });
-  await Deno.mkdir(`${dir}/ws`);
-  await Deno.copyFile(await build(library), `${plugin}/libprobe.so`);
-  await Deno.writeTextFile(
-    `${plugin}/plugin.toml`,
-    `name = "probe"\n\n[native]\nlibrary = "libprobe.so"\n`,
-  );
-  const { hash } = await digestPlugin(plugin);
-  try {
+  await withRunWorld(async ({ dir, env, playing }) => {
+    const plugin = `${dir}/plugins/probe`;
+    await Deno.mkdir(plugin, { recursive: true });
+    await Deno.copyFile(await build(library), `${plugin}/libprobe.so`);
+    await Deno.writeTextFile(
+      `${plugin}/plugin.toml`,
+      `name = "probe"\n\n[native]\nlibrary = "libprobe.so"\n`,
+    );
+    const { hash } = await digestPlugin(plugin);
     await fn({
       dir,
       plugin,
-      async run(steps, ...args) {
-        await Deno.writeTextFile(
-          `${dir}/script.json`,
-          JSON.stringify({ schema: 1, turns: [{ steps }] }),
-        );
-        const { code, stdout, stderr } = await new Deno.Command(
-          Deno.execPath(),
-          {
-            args: [
-              "run",
-              "-A",
-              MOD,
-              "run",
-              "--script",
-              `${dir}/script.json`,
-              "--cwd",
-              `${dir}/ws`,
-              "--home",
-              `${dir}/home`,
-              "--plugin-dir",
-              `${dir}/plugins`,
-              ...args.length > 0 ? args : ["--trust-plugin", `probe=${hash}`],
-              "go",
-            ],
-            env: { FNO_CLAIMS_ROOT: dir },
-            stdin: "null",
-          },
-        ).output();
-        return {
-          code,
-          out: new TextDecoder().decode(stdout),
-          err: new TextDecoder().decode(stderr),
-        };
-      },
+      run: async (steps, ...args) =>
+        await bulkhead([
+          ...await playing(steps),
+          "--plugin-dir",
+          `${dir}/plugins`,
+          ...args.length > 0 ? args : ["--trust-plugin", `probe=${hash}`],
+          "go",
+        ], { env }),
     });
     assert(
       await within5s(() => speakingOf(dir).length === 0),
       `left: ${speakingOf(dir)}`,
     );
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
+  });
 }
 
 const call = (tool: string, input: unknown) => ({

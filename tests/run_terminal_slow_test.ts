@@ -1,11 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { exists, speakingOf, within5s } from "./support/processes.ts";
 import { hasTool } from "./support/require_tool.ts";
+import { BULKHEAD, withRunWorld } from "./support/run_world.ts";
 import { Terminal } from "./support/terminal.ts";
 
 const ignore = !hasTool("script", "apt-get install util-linux");
-const MOD = new URL("../mod.ts", import.meta.url).pathname;
-const BULKHEAD = [Deno.execPath(), "run", "-A", MOD];
 
 /** The demo's own directory, as the line about its workspace names it. */
 function demoOf(shown: string): string {
@@ -23,38 +22,25 @@ async function withScript(
     run(...args: string[]): Terminal;
   }) => Promise<void>,
 ): Promise<void> {
-  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
-  await Deno.mkdir(`${dir}/ws`);
-  await Deno.writeTextFile(
-    `${dir}/script.json`,
-    JSON.stringify({ schema: 1, turns: [{ steps }] }),
-  );
-  const open: Terminal[] = [];
-  try {
-    await fn({
-      dir,
-      ws: `${dir}/ws`,
-      run(...args): Terminal {
-        const terminal = new Terminal([
-          ...BULKHEAD,
-          "run",
-          "--script",
-          `${dir}/script.json`,
-          "--cwd",
-          `${dir}/ws`,
-          "--home",
-          `${dir}/home`,
-          ...args,
-          "go",
-        ], { env: { FNO_CLAIMS_ROOT: dir, NO_COLOR: "" } });
-        open.push(terminal);
-        return terminal;
-      },
-    });
-  } finally {
-    for (const terminal of open) await terminal[Symbol.asyncDispose]();
-    await Deno.remove(dir, { recursive: true });
-  }
+  await withRunWorld(async ({ dir, ws, env, playing }) => {
+    const argv = [...BULKHEAD, ...await playing(steps)];
+    const open: Terminal[] = [];
+    try {
+      await fn({
+        dir,
+        ws,
+        run(...args): Terminal {
+          const terminal = new Terminal([...argv, ...args, "go"], {
+            env: { ...env, NO_COLOR: "" },
+          });
+          open.push(terminal);
+          return terminal;
+        },
+      });
+    } finally {
+      for (const terminal of open) await terminal[Symbol.asyncDispose]();
+    }
+  });
 }
 
 const SHELL_STEP = {
