@@ -42,7 +42,7 @@ const verbs: Record<string, () => Promise<Verb>> = {
   worker: async () => (await import("@bulkhead/worker/cli")).workerCommand,
   fleet: async () => {
     const { fleetCommand } = await import("@bulkhead/worker/fleet-cli");
-    const { fleetOptions } = await import("./run/fleet.ts");
+    const { fleetOptions } = await import("./run/placed.ts");
     return (args, io) => fleetCommand(args, io, fleetOptions());
   },
   abi: async () => (await import("@bulkhead/abi/cli")).abiCommand,

@@ -41,18 +41,40 @@ export const FLEET_FLAGS: readonly string[] = [
   "fleet-host",
 ];
 
-/** The help of {@linkcode FLEET_FLAGS}. */
-export const FLEET_HELP =
-  `  --fleet nats://HOST:PORT  every machine of the fleet sees the session; several servers with
-                            commas; "off" for none (default: [worker] fleet in config.toml)
-  --fleet-credentials FILE  a NATS credentials file
+const CONNECTION_HELP = `  --fleet-credentials FILE  a NATS credentials file
   --fleet-tls required|off  encryption; on unless every server is on this machine
   --fleet-ca FILE           the certificate authority of the servers
 `;
 
+/** The help of {@linkcode FLEET_FLAGS} for a worker, which is where it is. */
+export const FLEET_HELP =
+  `  --fleet nats://HOST:PORT  every machine of the fleet sees the session; several servers with
+                            commas; "off" for none
+${CONNECTION_HELP}`;
+
+/** The help of {@linkcode FLEET_FLAGS} for whoever starts a session. */
+export const PLACE_HELP =
+  `  --fleet nats://HOST:PORT  start it on whichever machine of the fleet has room; several servers
+                            with commas; alone it is [worker] fleet in config.toml, "off" is none
+  --here                    start it here all the same; every machine sees it. So it is without
+                            --fleet when config.toml names one
+${CONNECTION_HELP}`;
+
 /** What was asked for without a value: the fleet of the environment or the configuration. */
 const CONFIGURED = "configured";
 const MAX_CONFIG = 1_048_576;
+
+/**
+ * Whether a command line that starts a session wants it on another machine: `--fleet` asks
+ * for that, the configuration alone does not.
+ *
+ * @param fleet What `--fleet` says
+ * @param here Whether `--here` is given
+ * @returns True when it is to be queued
+ */
+export function isQueued(fleet: string | undefined, here: boolean): boolean {
+  return fleet !== undefined && fleet !== "off" && !here;
+}
 
 /**
  * A lone `--fleet` means the configured fleet; parsers of flags want a value.
@@ -65,7 +87,7 @@ export function fillFleetFlag(args: readonly string[]): string[] {
   return args.map((arg, at) => {
     if (arg !== "--fleet" || (end >= 0 && at > end)) return arg;
     const next = args[at + 1];
-    return next === "off" || (next !== undefined && next.includes("://"))
+    return next === "off" || /^[a-z+]+:\/\/\S+$/i.test(next ?? "")
       ? arg
       : `--fleet=${CONFIGURED}`;
   });

@@ -1,14 +1,8 @@
-import { ensurePrivateDir, writeFileAtomic } from "@bulkhead/sandbox";
 import { type CommandIo, UsageError } from "@bulkhead/sandbox/command";
 import type { Worker } from "@bulkhead/worker";
 import type { FleetMember } from "@bulkhead/worker/fleet";
-import type { FleetCommandOptions } from "@bulkhead/worker/fleet-cli";
 import { fleetSettings } from "@bulkhead/worker/fleet-settings";
-import { createPosture } from "@bulkhead/worker";
-import { loadConfig } from "@bulkhead/plugins/config";
-import { guardDecider, guardMarker } from "./deciders.ts";
 import type { RunArguments } from "./options.ts";
-import { allowList } from "./settings.ts";
 
 /** A session of a run that is to be in the fleet. */
 export interface FleetSession {
@@ -62,7 +56,7 @@ export async function attachSession(
 }
 
 /**
- * `run --queue`: a session for whichever machine has room.
+ * `run --fleet`: a session for whichever machine has room.
  *
  * @param args The command line.
  * @param home The Bulkhead home.
@@ -74,68 +68,42 @@ export async function queueRun(
   home: string,
   io: CommandIo,
 ): Promise<number> {
-  const here = args.example ?? args.script ?? args.resume ?? args.model;
-  const agent = args.agent ?? "claude";
   if (
-    here !== undefined || agent.startsWith("acp:") || args.keep ||
-    args.approve || args.roots.length > 0 || args.allow.length > 0 ||
-    args.pluginDirs.length > 0
+    !args.guard || args.isolation !== undefined ||
+    args.pluginDirs.length > 0 || args.trusted.length > 0
   ) {
     throw new UsageError(
-      "Cannot queue the session: its host decides about scripts, models, roots, plugins and what needs no question",
-      'bulkhead run --fleet nats://… --queue --agent claude "PROMPT"; flags of that kind belong to "bulkhead fleet host"',
+      "Cannot queue the session: its guard and its plugins are those of the machine that takes it",
+      'leave out --no-guard, --isolation, --plugin-dir and --trust-plugin, or run it here with --here; "bulkhead fleet host --plugins" offers plugins',
     );
   }
   const settings = await fleetSettings(home, (name) => args.fleet[name]);
   if (settings === undefined) {
     throw new UsageError(
       "Cannot queue the session: there is no fleet",
-      'bulkhead run --fleet nats://host:4222 --queue "PROMPT"',
+      'bulkhead run --fleet nats://host:4222 "PROMPT"',
     );
   }
+  const played = args.example ?? args.script;
   const { queueCommand } = await import("@bulkhead/worker/fleet");
   return await queueCommand(
     settings,
-    { agent, workspace: args.cwd, prompt: args.prompt },
+    {
+      agent: args.agent ?? "claude",
+      workspace: args.cwd,
+      prompt: args.prompt ||
+        (played === undefined ? undefined : "Play the script."),
+      resume: args.resume,
+      scriptFile: args.script,
+      options: {
+        ...args.model === undefined ? {} : { model: args.model },
+        ...args.example === undefined ? {} : { example: args.example },
+        ...args.approve ? { approve: true } : {},
+        ...args.allow.length === 0 ? {} : { allow: args.allow },
+        ...args.roots.length === 0 ? {} : { roots: args.roots },
+      },
+    },
     args.json,
     io,
   );
-}
-
-/**
- * What judges the sessions that a machine takes: the guard and the posture, as for
- * `bulkhead run`.
- *
- * @returns the options of the fleet's command line.
- */
-export function fleetOptions(): FleetCommandOptions {
-  return {
-    host: {
-      async judges({ cwd, shortId }, { home, allow }) {
-        const { user } = await loadConfig({ home, workspace: cwd });
-        const scope = { roots: [cwd], protectedPaths: [home] };
-        const marker = `${home}/markers/fleet-${shortId}.json`;
-        await ensurePrivateDir(`${home}/markers`);
-        await writeFileAtomic(
-          marker,
-          `${JSON.stringify(guardMarker(scope))}\n`,
-        );
-        const guard = await guardDecider({
-          ...scope,
-          home: Deno.env.get("HOME"),
-          onWrite: () => {},
-        });
-        const posture = await createPosture({
-          cwd,
-          rules: { allow: [...allowList(user), ...allow] },
-          roots: [cwd],
-        });
-        return {
-          deciders: [guard, posture],
-          marker,
-          close: () => Deno.remove(marker).catch(() => {}),
-        };
-      },
-    },
-  };
 }

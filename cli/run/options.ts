@@ -1,6 +1,10 @@
 import { parseFlags, UsageError } from "@bulkhead/sandbox/command";
 import type { IsolationLevel } from "@bulkhead/sandbox";
-import { fillFleetFlag, FLEET_FLAGS } from "@bulkhead/worker/fleet-settings";
+import {
+  fillFleetFlag,
+  FLEET_FLAGS,
+  isQueued,
+} from "@bulkhead/worker/fleet-settings";
 
 /** What the command line of `bulkhead run` asks for. */
 export interface RunArguments {
@@ -69,11 +73,13 @@ Flags:
   --isolation LEVEL   of plugins: required, preferred or off
   --no-guard          do not judge writes; said loudly
   --keep              leave the session running for "bulkhead attach"
-  --fleet nats://H:P  every machine of the fleet sees the session and may drive it;
-                      "off" for none (default: [worker] fleet in config.toml);
-                      with --fleet-credentials FILE, --fleet-tls, --fleet-ca FILE
-  --queue             start it on whichever machine of the fleet has room;
-                      --cwd may be git+https://…#COMMIT then
+  --fleet nats://H:P  start it on whichever machine of the fleet has room; alone it
+                      is [worker] fleet in config.toml, "off" is none; with
+                      --fleet-credentials FILE, --fleet-tls, --fleet-ca FILE.
+                      --cwd may be git+https://…#COMMIT then; --allow, --root and
+                      --approve count on hosts with --trust-queue
+  --here              run it here all the same, for every machine to see and drive;
+                      so it is without --fleet when config.toml names one
   --home DIR          Bulkhead's own files (default: $BULKHEAD_HOME or ~/.bulkhead)
   --json              one frame, verdict or question a line, then a summary
 
@@ -93,7 +99,7 @@ Examples:
  */
 export function parseRunArguments(args: readonly string[]): RunArguments {
   const flags = parseFlags(fillFleetFlag(args), {
-    boolean: ["guard", "approve", "keep", "queue", "json", "help"],
+    boolean: ["guard", "approve", "keep", "here", "json", "help"],
     string: [
       ...FLEET_FLAGS,
       "agent",
@@ -174,7 +180,7 @@ export function parseRunArguments(args: readonly string[]): RunArguments {
     fleet: Object.fromEntries(
       FLEET_FLAGS.map((name) => [name, flags.text(name)]),
     ),
-    queue: flags.on("queue"),
+    queue: isQueued(flags.text("fleet"), flags.on("here")),
     json: flags.on("json"),
     help,
   };

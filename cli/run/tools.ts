@@ -39,8 +39,8 @@ export interface SessionTools {
  * @returns the tools.
  */
 export async function openTools(
-  args: RunArguments,
-  places: Places,
+  args: Pick<RunArguments, "trusted" | "isolation" | "pluginDirs" | "json">,
+  places: Omit<Places, "dispose">,
   resolved: ResolvedConfig,
   io: CommandIo,
   readLine: ReadLine,

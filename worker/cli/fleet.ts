@@ -23,7 +23,10 @@ Examples:
   operands: [0, 0],
   async run(flags, io): Promise<number> {
     const workers = await listWorkers(homeOf(flags));
-    const shown = new Set(workers.map((worker) => worker.shortId));
+    const shown = new Map(workers.map(({ sessionId, state }) => [
+      sessionId ?? "",
+      state !== "exited" && state !== "orphaned",
+    ]));
     if (flags.on("json")) {
       const fleet = await fleetBelow(flags, io, shown);
       printResult(io, { workers, ...fleet === undefined ? {} : { fleet } });

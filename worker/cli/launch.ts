@@ -52,7 +52,10 @@ export function workerPermissions(
     "--allow-read",
     "--allow-env",
     "--allow-run",
-    "--allow-sys=hostname",
+    // A host of the fleet tells its load.
+    place.fleet === undefined
+      ? "--allow-sys=hostname"
+      : "--allow-sys=hostname,loadavg",
     ...denoFlags({
       write: bridged ? [...write, ...bridgedWrites(place)] : write,
     }),

@@ -60,11 +60,13 @@ export async function overFleet(
  *
  * @param flags The flags of `list`
  * @param io Where to write
+ * @param shown The sessions of this machine, which are listed already, and whether they run
  * @returns What is there, or why it cannot be told; `undefined` without a fleet
  */
 export async function fleetBelow(
   flags: Flags,
   io: CommandIo,
+  shown: ReadonlyMap<string, boolean>,
 ): Promise<{ view: object } | { problem: string } | undefined> {
   const settings = await settingsOf(flags);
   if (settings === undefined) return undefined;
@@ -76,7 +78,7 @@ export async function fleetBelow(
     ...io,
     out: (text) => void (out += text),
     err: (text) => void (out += text),
-  });
+  }, shown);
   if (code !== 0) {
     const problem = flags.on("json") ? errorOf(out) : out.trim();
     if (settings.explicit) throw new Error(problem.replace(/^error: /, ""));
@@ -100,9 +102,10 @@ async function run(
   settings: FleetSettings,
   args: string[],
   io: CommandIo,
+  shown: ReadonlyMap<string, boolean> = new Map(),
 ): Promise<number> {
   const { fleetCommand } = await import("../fleet_nats/cli.ts");
-  return await fleetCommand(args, io, { settings });
+  return await fleetCommand(args, io, { settings, shown });
 }
 
 async function settingsOf(flags: Flags): Promise<FleetSettings | undefined> {

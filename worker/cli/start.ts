@@ -14,10 +14,11 @@ import { connect } from "../client.ts";
 import { listWorkers } from "../fleet.ts";
 import {
   FLEET_FLAGS,
-  FLEET_HELP,
   fleetFlags,
   type FleetSettings,
   fleetSettings,
+  isQueued,
+  PLACE_HELP,
 } from "../fleet_settings.ts";
 import { ensureHome, shortIdFor, workerFiles } from "../store/home.ts";
 import { readRegistry } from "../store/registry.ts";
@@ -34,19 +35,21 @@ export const start: WorkerVerb = {
                             COMMAND after -- replaces its program
   --cwd DIR                 where it works (default: here)
   --resume UUID | --session-id UUID, --model NAME, --script FILE
+  --prompt TEXT             its first turn
   --allow TOOL              a tool that may run unasked (again for more)
   --asks attached|wait|deny what becomes of calls that only a person can approve (default: wait)
   --idle-grace-ms N --ask-timeout-ms N --stall-ms N --trust-project --force
 
-${FLEET_HELP}  --queue                   start it on whichever machine of the fleet has room
-                            (--prompt TEXT is its first turn; --cwd may be git+https://…#COMMIT)
+${PLACE_HELP}  What is started on another machine: --cwd is a directory that hosts share, or
+  git+https://…#COMMIT; --script goes with it; --allow and --trust-project count on hosts
+  with --trust-queue; its program, guard and plugins are the host's.
 
 Examples:
   bulkhead worker start demo --agent scripted
   bulkhead worker start docs --agent codex --cwd ../docs --asks wait
 `,
   flags: {
-    boolean: ["trust-project", "force", "queue"],
+    boolean: ["trust-project", "force", "here"],
     string: [
       ...FLEET_FLAGS,
       "prompt",
@@ -74,7 +77,9 @@ Examples:
       home.root.replace(/\/workers$/, ""),
       (flag) => flags.text(flag),
     );
-    if (flags.on("queue")) return await queue(flags, io, fleet);
+    if (
+      fleet !== undefined && isQueued(flags.text("fleet"), flags.on("here"))
+    ) return await queue(flags, io, fleet);
     await ensureHome(home);
     const taken = new Set<string>();
     for (const worker of await listWorkers(home)) {
@@ -133,6 +138,8 @@ Examples:
       fleet,
     });
     using worker = await connect(files.socket);
+    const prompt = flags.text("prompt");
+    if (prompt !== undefined) await worker.writeTurn(prompt);
     const status = await worker.status();
     if (flags.on("json")) {
       printResult(io, {
@@ -157,37 +164,16 @@ Examples:
 async function queue(
   flags: Flags,
   io: CommandIo,
-  fleet: FleetSettings | undefined,
+  fleet: FleetSettings,
 ): Promise<number> {
-  if (fleet === undefined) {
-    throw new UsageError(
-      "Cannot queue the session: there is no fleet",
-      "--fleet nats://host:4222 --queue",
-    );
-  }
-  const local = ["resume", "script", "model"].find((name) =>
-    flags.text(name) !== undefined
-  );
-  if (local !== undefined || flags.rest.length > 0) {
-    throw new UsageError(
-      `Cannot queue the session: --${
-        local ?? ""
-      } is for sessions of this machine`,
-      "leave it out, or leave out --queue",
-    );
-  }
-  const { queueCommand } = await import("../fleet_nats/queue.ts");
+  const { queueCommand, requestOf } = await import("../fleet_nats/queue.ts");
   return await queueCommand(
     fleet,
     {
-      agent: flags.text("agent") ?? "claude",
+      ...requestOf(flags),
+      name: flags.operands[0],
       workspace: flags.text("cwd") ?? ".",
-      ...flags.text("session-id") === undefined
-        ? {}
-        : { sessionId: flags.text("session-id") },
-      ...flags.text("prompt") === undefined
-        ? {}
-        : { prompt: flags.text("prompt") },
+      prompt: flags.text("prompt"),
     },
     flags.on("json"),
     io,

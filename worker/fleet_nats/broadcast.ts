@@ -23,7 +23,14 @@ const SLICE = 256;
 /** Which session it is. */
 export type Shown = Pick<
   FleetSessionRecord,
-  "id" | "short_id" | "epoch" | "fence" | "session_id" | "cwd" | "workspace"
+  | "id"
+  | "short_id"
+  | "name"
+  | "epoch"
+  | "fence"
+  | "session_id"
+  | "cwd"
+  | "workspace"
 >;
 
 /** Publishes one life of a worker. */

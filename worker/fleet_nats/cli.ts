@@ -15,8 +15,6 @@ import {
   UsageError,
 } from "@bulkhead/sandbox/command";
 import { bulkheadHome } from "@bulkhead/sandbox";
-import { visible } from "../cli/render.ts";
-import type { TurnStatus } from "../client.ts";
 import { type FleetSettings, fleetSettings } from "../fleet_settings.ts";
 import { servePage } from "../page/server.ts";
 import {
@@ -25,26 +23,37 @@ import {
   type FleetConnectOptions,
 } from "./connection.ts";
 import { doctorFleet } from "./doctor.ts";
-import { FleetError } from "./error.ts";
-import { bytesOf, host, HOST_AGENTS, type HostPort } from "./host_cli.ts";
-import { listJobs } from "./jobs.ts";
+import { bytesOf, host, type HostPort } from "./host_cli.ts";
+import { list } from "./list_cli.ts";
 import { fleetPageSource } from "./page.ts";
 import {
   PERMISSION_ROLES,
   type PermissionRole,
   permissionsConfig,
 } from "./perms.ts";
-import { queueCommand } from "./queue.ts";
-import type { FleetHostRecord } from "./records.ts";
-import { RemoteWorker, viewFleet } from "./remote.ts";
+import { QUEUE_FLAGS, queueCommand, requestOf } from "./queue.ts";
+import {
+  answer,
+  ask,
+  done,
+  interrupt,
+  status,
+  stop,
+  watch,
+} from "./session_cli.ts";
 import { sweepFleet } from "./sweep.ts";
 
-/** Shorter than a call's own limit. */
-const POLL_MS = 5_000;
-
 const SPEC: FlagSpec = {
-  boolean: ["json", "help", "wait"],
+  boolean: [
+    ...QUEUE_FLAGS.boolean ?? [],
+    "json",
+    "help",
+    "wait",
+    "plugins",
+    "trust-queue",
+  ],
   string: [
+    ...QUEUE_FLAGS.string ?? [],
     "servers",
     "credentials",
     "user",
@@ -56,8 +65,7 @@ const SPEC: FlagSpec = {
     "slots",
     "memory",
     "workspace",
-    "agent",
-    "session-id",
+    "name",
     "cursor",
     "reason",
     "home",
@@ -65,7 +73,7 @@ const SPEC: FlagSpec = {
     "uuid",
     "sweep-ms",
   ],
-  collect: ["allow", "role"],
+  collect: [...QUEUE_FLAGS.collect ?? [], "role"],
   alias: { h: "help", j: "json" },
 };
 
@@ -81,13 +89,24 @@ Commands:
   answer ID ASK allow|deny   answer a question (--reason TEXT)
   interrupt ID               stop the running turn
   stop ID                    end a session
-  queue PROMPT               start a session where there is room
-                             (--workspace DIR or git+https://…#COMMIT, --agent claude|codex|opencode|scripted)
-  host                       offer this machine (--slots N, --memory 8G, --allow TOOL)
+  queue PROMPT               start a session where there is room; its flags are below
+  host                       offer this machine (--slots N, --memory 8G, --allow TOOL;
+                             --plugins: sessions get its trusted plugins;
+                             --trust-queue: they get what their --allow, --root, --approve
+                             and --trust-project ask for)
   ui                         the page to watch with, over all machines (--port N)
   sweep                      queue again what dead machines have left
   perms                      NATS subject permissions (--role watch|answer|drive|queue|host)
   doctor                     is the server fit for it?
+
+Flags of queue:
+  --agent NAME        claude (default), codex, opencode or scripted
+  --workspace DIR     a directory that hosts share, or git+https://…#COMMIT (default: here)
+  --session-id UUID | --resume UUID, --model NAME, --name NAME, --memory 2G
+  --script FILE       what the scripted agent plays; goes with the session
+  --asks attached|wait|deny, --ask-timeout-ms N, --idle-grace-ms N, --stall-ms N, --force
+  --allow TOOL, --root DIR, --approve, --trust-project
+                      only on hosts with --trust-queue; DIR has to exist there
 
 Flags of every command but perms:
   --servers URL       nats://host:port, several with commas (default $BULKHEAD_FLEET,
@@ -106,7 +125,7 @@ Examples:
   bulkhead fleet perms --role watch
 `;
 
-export type { HostJudges, HostPort } from "./host_cli.ts";
+export type { HostJudges, HostPort, HostScope } from "./host_cli.ts";
 
 /** What the program around it gives. */
 export interface FleetCommandOptions {
@@ -114,6 +133,8 @@ export interface FleetCommandOptions {
   readonly host?: HostPort;
   /** The fleet, when the caller knows it already. */
   readonly settings?: FleetSettings;
+  /** Sessions that the caller lists itself, by their ids, and whether they run. */
+  readonly shown?: ReadonlyMap<string, boolean>;
 }
 
 type Verb = (
@@ -125,19 +146,17 @@ type Verb = (
 
 /** How many operands each takes, at least and at most. */
 const VERBS: Readonly<Record<string, readonly [number, number, Verb]>> = {
-  list: [0, 0, list],
+  list: [
+    0,
+    0,
+    (fleet, flags, io, options) => list(fleet, flags, io, options.shown),
+  ],
   watch: [1, 1, watch],
   status: [1, 1, status],
   ask: [2, Infinity, ask],
   answer: [3, 3, answer],
-  interrupt: [1, 1, async (fleet, flags, io) => {
-    await remoteOf(fleet, flags).interrupt();
-    return done(flags, io, { interrupted: true }, "interrupted");
-  }],
-  stop: [1, 1, async (fleet, flags, io) => {
-    await remoteOf(fleet, flags).shutdown();
-    return done(flags, io, { stopped: true }, "stopped");
-  }],
+  interrupt: [1, 1, interrupt],
+  stop: [1, 1, stop],
   queue: [1, Infinity, queue],
   host: [
     0,
@@ -295,197 +314,17 @@ async function doctor(
   return ok ? 0 : 1;
 }
 
-async function list(
-  fleet: Fleet,
-  flags: Flags,
-  io: CommandIo,
-): Promise<number> {
-  const [view, jobs] = await Promise.all([viewFleet(fleet), listJobs(fleet)]);
-  if (flags.on("json")) {
-    printResult(io, { ...view, jobs });
-    return 0;
-  }
-  for (const line of hostLines(view.hosts)) io.out(line);
-  for (const session of view.sessions) {
-    io.out(
-      `${session.id}  ${session.lost ? "lost" : session.state}  ${
-        session.agent ?? "-"
-      }  ` +
-        `$${session.cost_usd.toFixed(4)}  ${session.open_asks} open\n`,
-    );
-  }
-  for (const { session, ask } of view.asks) {
-    io.out(`ask ${ask.id}  ${session}  ${ask.tool_name}\n`);
-  }
-  for (const job of jobs) {
-    if (["queued", "unplaceable", "orphaned"].includes(job.state)) {
-      io.out(
-        `job ${job.sessionId}  ${job.state}${
-          job.reason === null ? "" : `: ${job.reason}`
-        }\n`,
-      );
-    }
-  }
-  return 0;
-}
-
-/** A machine may run several programs of the fleet: one line each machine. */
-function hostLines(records: readonly FleetHostRecord[]): string[] {
-  const hosts = Map.groupBy(records, (record) => record.host);
-  return [...hosts].toSorted(([a], [b]) => a < b ? -1 : 1).map(
-    ([host, all]) => {
-      const sessions = all.reduce((sum, one) => sum + one.sessions.length, 0);
-      const slots = all.reduce((sum, one) => sum + one.slots, 0);
-      const load = all.find((one) => one.load !== null)?.load;
-      const memory = all.find((one) => one.memory_bytes !== null)?.memory_bytes;
-      return `host ${host}  ${sessions} sessions` +
-        `${slots === 0 ? "" : `, ${slots} slots`}` +
-        `${
-          memory === undefined || memory === null
-            ? ""
-            : `, ${(memory / 1024 ** 3).toFixed(1)} GB offered`
-        }` +
-        `${
-          load === undefined || load === null ? "" : `, load ${load.toFixed(2)}`
-        }\n`;
-    },
-  );
-}
-
-function remoteOf(fleet: Fleet, flags: Flags): RemoteWorker {
-  return new RemoteWorker(fleet, flags.operands[0] ?? "");
-}
-
-function done(
-  flags: Flags,
-  io: CommandIo,
-  result: object,
-  text: string,
-): number {
-  if (flags.on("json")) printResult(io, { ...result });
-  else io.out(text + "\n");
-  return 0;
-}
-
-async function watch(
-  fleet: Fleet,
-  flags: Flags,
-  io: CommandIo,
-): Promise<number> {
-  const stop = new AbortController();
-  const end = () => stop.abort();
-  Deno.addSignalListener("SIGINT", end);
-  try {
-    const cursor = flags.integer("cursor") ?? 0;
-    for await (
-      const batch of remoteOf(fleet, flags).frames({
-        cursor,
-        signal: stop.signal,
-      })
-    ) {
-      if (batch.gap) {
-        io.out(JSON.stringify({ type: "gap", next: batch.from }) + "\n");
-      }
-      for (const [i, frame] of batch.frames.entries()) {
-        io.out(
-          JSON.stringify({ type: "frame", index: batch.from + i, frame }) +
-            "\n",
-        );
-      }
-    }
-    return 0;
-  } finally {
-    Deno.removeSignalListener("SIGINT", end);
-  }
-}
-
-async function ask(fleet: Fleet, flags: Flags, io: CommandIo): Promise<number> {
-  const remote = remoteOf(fleet, flags);
-  const uuid = flags.text("uuid") ?? crypto.randomUUID();
-  const words = flags.operands.slice(1).join(" ");
-  const text = words === "-"
-    ? await new Response(Deno.stdin.readable).text()
-    : words;
-  await remote.writeTurn(text, { uuid });
-  if (flags.off("wait")) {
-    return done(flags, io, { turn: uuid }, `queued ${uuid}`);
-  }
-  let status: TurnStatus = { phase: "written" };
-  while (status.phase !== "done") status = await remote.turn(uuid, POLL_MS);
-  if (flags.on("json")) printResult(io, { turn: uuid, ...status });
-  else {
-    if (status.text !== null) io.out(`${visible(status.text, true)}\n`);
-    for (const denied of status.denied) {
-      io.err(`denied: ${denied.tool}: ${visible(denied.reason ?? "")}\n`);
-    }
-    if (status.outcome !== "completed") {
-      io.err(`${status.outcome}: ${visible(status.errors.join("; "))}\n`);
-    }
-  }
-  return status.outcome === "completed" ? 0 : 1;
-}
-
-async function status(
-  fleet: Fleet,
-  flags: Flags,
-  io: CommandIo,
-): Promise<number> {
-  const remote = remoteOf(fleet, flags);
-  const record = await remote.record();
-  if (record === undefined) {
-    throw new FleetError(
-      "no_worker",
-      `Cannot find "${remote.id}": there is no such session in the fleet`,
-      "look at `bulkhead fleet list`",
-    );
-  }
-  const lines = Object.entries(record).map(([name, value]) =>
-    `${name.padEnd(13)} ${visible(String(value ?? "-"))}`
-  );
-  return done(flags, io, record, lines.join("\n"));
-}
-
-async function answer(
-  fleet: Fleet,
-  flags: Flags,
-  io: CommandIo,
-): Promise<number> {
-  const [, id = "", decision] = flags.operands;
-  if (decision !== "allow" && decision !== "deny") {
-    throw new UsageError(
-      `Cannot answer "${decision}": want allow or deny`,
-      "allow",
-    );
-  }
-  const reason = flags.text("reason");
-  const answered = await remoteOf(fleet, flags).answerAsk(id, {
-    decision,
-    ...reason === undefined ? {} : { reason },
-  });
-  done(flags, io, { answered }, answered ? "answered" : "settled before");
-  return answered ? 0 : 1;
-}
-
 async function queue(
   fleet: Fleet,
   flags: Flags,
   io: CommandIo,
 ): Promise<number> {
-  const agent = flags.text("agent") ?? "claude";
-  if (!HOST_AGENTS.includes(agent)) {
-    throw new UsageError(
-      `Cannot queue a session of "${agent}": hosts start ${
-        HOST_AGENTS.join(", ")
-      }`,
-      "--agent claude",
-    );
-  }
   return await queueCommand(
     fleet,
     {
-      agent,
+      ...requestOf(flags),
+      name: flags.text("name"),
       workspace: flags.text("workspace") ?? ".",
-      sessionId: flags.text("session-id"),
       prompt: flags.operands.join(" "),
       memoryBytes: bytesOf(flags),
     },

@@ -7,6 +7,7 @@ import type { Fleet } from "./connection.ts";
 import { FleetError } from "./error.ts";
 import { objectOf } from "../client_answers.ts";
 import { isJsonObject, type JsonObject } from "../frame.ts";
+import { type JobOptions, jobOptionsOf } from "./job_options.ts";
 import { FLEET_SCHEMA, queueSubject } from "./names.ts";
 import { pause } from "./pause.ts";
 import { untilAnswered } from "./provision.ts";
@@ -35,6 +36,12 @@ export interface FleetJob {
   readonly prompt?: string;
   /** Memory that it wants, in bytes. */
   readonly memoryBytes?: number;
+  /** What people call it. */
+  readonly name?: string;
+  /** The session ran before: go on with it. Its agent's record of it has to be reachable on the host. */
+  readonly resume?: boolean;
+  /** What it asks of its host. */
+  readonly options?: JobOptions;
 }
 
 /** How a job stands. */
@@ -65,6 +72,9 @@ export interface JobRecord extends FleetJob {
 const SETTLE_TRIES = 10;
 const SETTLE_MS = 500;
 
+/** A job that is over may be queued again, to go on with its session. */
+const OVER: readonly JobState[] = ["ended", "orphaned", "unplaceable"];
+
 interface Stored {
   record: JobRecord;
   revision: number;
@@ -79,23 +89,31 @@ interface Stored {
  */
 export async function queueSession(fleet: Fleet, job: FleetJob): Promise<void> {
   checkWorkspace(job.workspace);
-  const record: JobRecord = {
+  const fresh = (moves: number): JobRecord => ({
     ...job,
     state: "queued",
     host: null,
     turn: crypto.randomUUID(),
     agentSession: null,
-    moves: 0,
+    moves,
     reason: null,
-  };
+  });
   const bucket = await fleet.bucket(fleet.names.jobs);
+  const record = fresh(0);
   try {
     await untilAnswered(() => bucket.create(job.sessionId, encode(record)));
   } catch (error) {
-    if (await readJob(fleet, job.sessionId) === undefined) {
-      throw queueError(job, error);
-    }
-    return; // queued before
+    const found = await readJob(fleet, job.sessionId);
+    if (found === undefined) throw queueError(job, error);
+    if (job.resume !== true || !OVER.includes(found.state)) return; // queued before
+    const again = fresh(found.moves + 1);
+    const changed = await changeJob(
+      fleet,
+      job.sessionId,
+      (now) => now.state === found.state ? again : undefined,
+    );
+    if (changed !== undefined) await putInQueue(fleet, changed);
+    return;
   }
   await putInQueue(fleet, record);
 }
@@ -163,6 +181,27 @@ export async function changeJob(
 }
 
 /**
+ * Marks the first turn of a job as given.
+ *
+ * @returns False when it was given before
+ */
+export async function markDelivered(
+  fleet: Fleet,
+  sessionId: string,
+): Promise<boolean> {
+  for (;;) {
+    const marked = await changeJob(
+      fleet,
+      sessionId,
+      (job) => job.state === "delivered" ? undefined : { state: "delivered" },
+    );
+    if (marked !== undefined) return true;
+    const now = await readJob(fleet, sessionId);
+    if (now === undefined || now.state === "delivered") return false;
+  }
+}
+
+/**
  * Changes a job whatever others do to it meanwhile, over a link that comes and goes.
  *
  * @throws when the server takes nothing for a while
@@ -203,6 +242,9 @@ function encode(job: JobRecord): string {
     workspace: job.workspace,
     prompt: job.prompt ?? null,
     memory_bytes: job.memoryBytes ?? null,
+    name: job.name ?? null,
+    resume: job.resume === true,
+    options: job.options ?? {},
     state: job.state,
     host: job.host,
     turn: job.turn,
@@ -244,6 +286,9 @@ function decode(text: string): JobRecord | undefined {
     ...typeof f.memory_bytes === "number"
       ? { memoryBytes: f.memory_bytes }
       : {},
+    ...typeof f.name === "string" ? { name: f.name } : {},
+    resume: f.resume === true,
+    options: jobOptionsOf(f.options),
     state,
     host: typeof f.host === "string" ? f.host : null,
     turn: f.turn,

@@ -32,6 +32,8 @@ export interface SeatOptions extends Omit<LeaseOptions, "clock"> {
   readonly sessionId: string;
   /** The agent's own id of it, when that is another one and known: claimed as well. */
   readonly agentSessionId?: string;
+  /** What people call it. */
+  readonly name?: string;
   /** Where it works. */
   readonly cwd?: string;
   /** Where a copy of the workspace comes from, for a start elsewhere. */
@@ -143,6 +145,7 @@ export class FleetSeat implements AsyncDisposable {
     this.#broadcast = new Broadcast(fleet, {
       id: this.id,
       short_id: options.shortId,
+      name: options.name ?? null,
       epoch: this.epoch,
       fence: lease.fence,
       session_id: options.sessionId,

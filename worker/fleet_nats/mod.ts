@@ -37,6 +37,7 @@ export {
   readJob,
 } from "./jobs.ts";
 export { type FleetMember, joinFleet } from "./join.ts";
+export type { JobOptions } from "./job_options.ts";
 export { queueCommand, type QueueRequest } from "./queue.ts";
 export { claimSession, FleetSeat, type SeatOptions } from "./member.ts";
 export type { FleetNames, FleetRole } from "./names.ts";

@@ -127,7 +127,7 @@ class FleetPageFeed {
     );
     return [...this.#sessions.values()].map((record) => ({
       shortId: record.id,
-      name: record.id,
+      name: record.name ?? record.id,
       host: record.host,
       hostLoad: there.get(record.instance)?.load ?? null,
       state: record.state === "ended"

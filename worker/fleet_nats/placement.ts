@@ -13,7 +13,7 @@ import type { EndReason } from "../worker_options.ts";
 import type { Fleet } from "./connection.ts";
 import { FleetError, reasonOf } from "./error.ts";
 import { HostBeat } from "./hosts.ts";
-import { changeJob, type JobRecord, readJob, settleJob } from "./jobs.ts";
+import { type JobRecord, markDelivered, readJob, settleJob } from "./jobs.ts";
 import { pause } from "./pause.ts";
 import { claimSession, type FleetSeat, type SeatOptions } from "./member.ts";
 import { placedShortId } from "./queue.ts";
@@ -30,7 +30,7 @@ export interface PlacedSession {
   readonly cwd: string;
   /** The worker's short id. */
   readonly shortId: string;
-  /** The id to resume when the session ran elsewhere before; it gets no first turn then. */
+  /** The id to resume when the session ran before. */
   readonly resume: string | undefined;
   /** The lease: give its `decider` to the worker, first. */
   readonly seat: FleetSeat;
@@ -45,6 +45,8 @@ export interface HostOptions
   readonly memoryBytes?: number;
   /** Where copies of git workspaces go. */
   readonly workspaces: string;
+  /** Why this machine does not take a session, if it does not. */
+  refuse?(job: JobRecord): string | undefined;
   /** Starts a worker. */
   start(session: PlacedSession): Promise<Worker>;
   /** How long a host has to start a session before it is given to another. @default 60000 */
@@ -202,6 +204,8 @@ export class FleetHost implements AsyncDisposable {
       return "over";
     }
     try {
+      const refusal = this.#options.refuse?.(job);
+      if (refusal !== undefined) return await this.#pass(message, job, refusal);
       const cwd = await this.#roomFor(job);
       if (cwd === undefined) {
         return await this.#pass(
@@ -256,20 +260,22 @@ export class FleetHost implements AsyncDisposable {
       shortId,
       cwd,
       sessionId: job.sessionId,
+      ...job.name === undefined ? {} : { name: job.name },
       ...job.agentSession === null ? {} : { agentSessionId: job.agentSession },
     });
     let worker: Worker | undefined;
     try {
       // Read again: who had it before us may have given the first turn.
       const now = await readJob(this.#fleet, job.sessionId) ?? job;
-      const resume = now.state === "delivered"
+      const delivered = now.state === "delivered";
+      const resume = delivered || now.resume === true
         ? now.agentSession ?? job.sessionId
         : undefined;
-      await changeJob(this.#fleet, job.sessionId, (j) => ({
+      await settleJob(this.#fleet, job.sessionId, {
         host: `${this.#fleet.host}/${this.#fleet.instance}`,
-        state: j.state === "delivered" ? "delivered" : "placed",
+        state: delivered ? "delivered" : "placed",
         reason: null,
-      }));
+      });
       worker = await this.#options.start({
         job: now,
         cwd,
@@ -286,7 +292,7 @@ export class FleetHost implements AsyncDisposable {
           agentSession: sessionId,
         });
       }
-      if (now.prompt !== undefined && resume === undefined) {
+      if (now.prompt !== undefined && !delivered) {
         await this.#give(now, worker);
       }
     } catch (error) {
@@ -334,12 +340,7 @@ export class FleetHost implements AsyncDisposable {
 
   /** Marks the first turn as given, then gives it. */
   async #give(job: JobRecord, worker: Worker): Promise<void> {
-    const marked = await changeJob(
-      this.#fleet,
-      job.sessionId,
-      (j) => j.state === "delivered" ? undefined : { state: "delivered" },
-    );
-    if (marked !== undefined) {
+    if (await markDelivered(this.#fleet, job.sessionId)) {
       await worker.send({ text: job.prompt ?? "", uuid: job.turn });
     }
   }

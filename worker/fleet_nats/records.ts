@@ -21,6 +21,8 @@ export interface FleetSessionRecord {
   instance: string;
   /** The worker's short id there. */
   short_id: string;
+  /** What people call it. */
+  name: string | null;
   /** The life of the worker. */
   epoch: string;
   /** Grows with every owner of the session. */
@@ -108,6 +110,7 @@ export function sessionRecord(text: string): FleetSessionRecord | undefined {
     host: word(f.host) ?? "",
     instance: word(f.instance) ?? "",
     short_id: word(f.short_id) ?? "",
+    name: word(f.name),
     epoch: f.epoch,
     fence: count(f.fence),
     session_id: word(f.session_id) ?? "",

@@ -5,7 +5,10 @@
  */
 import type { Fleet } from "./connection.ts";
 import { changeJob, listJobs, putInQueue } from "./jobs.ts";
-import { viewFleet } from "./remote.ts";
+import { type FleetSession, viewFleet } from "./remote.ts";
+
+/** How long a session that is over is listed. */
+const KEEP_MS = 7 * 86_400_000;
 
 /**
  * Puts back into the queue what dead hosts have left, and tells of what nobody can take over: a
@@ -39,6 +42,10 @@ export async function sweepFleet(
   }
   const bucket = await fleet.bucket(fleet.names.sessions);
   for (const session of view.sessions) {
+    if (isOld(session)) {
+      await bucket.purge(session.id);
+      continue;
+    }
     if (!session.lost || session.state === "orphaned") continue;
     if (jobs.some((job) => job.sessionId === session.session_id)) continue;
     const { lost: _, ...record } = session;
@@ -49,4 +56,10 @@ export async function sweepFleet(
     orphaned.push(session.id);
   }
   return { requeued, orphaned };
+}
+
+/** Its frames are gone as well by then. */
+function isOld({ state, updated_at: at }: FleetSession): boolean {
+  return (state === "ended" || state === "orphaned") &&
+    Date.now() - at > KEEP_MS;
 }

@@ -1,0 +1,92 @@
+/**
+ * `fleet list`: hosts, sessions, open questions and what waits for a machine.
+ *
+ * @module
+ */
+import {
+  type CommandIo,
+  type Flags,
+  printResult,
+} from "@bulkhead/sandbox/command";
+import { visible } from "../cli/render.ts";
+import type { Fleet } from "./connection.ts";
+import { type JobRecord, listJobs } from "./jobs.ts";
+import type { FleetHostRecord } from "./records.ts";
+import { type FleetSession, viewFleet } from "./remote.ts";
+
+/** Jobs that are told: the others are sessions. */
+const WAITING: readonly string[] = ["queued", "unplaceable", "orphaned"];
+
+/**
+ * Lists everything.
+ *
+ * @param fleet The connection
+ * @param flags The command line
+ * @param io Where to write
+ * @param shown Sessions that the caller lists itself, and whether they run
+ * @returns 0
+ */
+export async function list(
+  fleet: Fleet,
+  flags: Flags,
+  io: CommandIo,
+  shown: ReadonlyMap<string, boolean> = new Map(),
+): Promise<number> {
+  const [view, jobs] = await Promise.all([viewFleet(fleet), listJobs(fleet)]);
+  // A session has one writer: one that runs here is not another one there.
+  const sessions = view.sessions.filter(({ session_id: id, state }) => {
+    const here = shown.get(id);
+    return here === undefined || (!here && state !== "ended");
+  });
+  if (flags.on("json")) {
+    printResult(io, { ...view, sessions, jobs });
+    return 0;
+  }
+  for (const line of hostLines(view.hosts)) io.out(line);
+  for (const session of sessions) io.out(sessionLine(session));
+  for (const { session, ask } of view.asks) {
+    io.out(`ask ${visible(ask.id)}  ${session}  ${visible(ask.tool_name)}\n`);
+  }
+  for (const job of jobs) {
+    if (WAITING.includes(job.state)) io.out(jobLine(job));
+  }
+  return 0;
+}
+
+function sessionLine(session: FleetSession): string {
+  return `${session.id}  ${session.lost ? "lost" : session.state}  ` +
+    `${session.agent ?? "-"}  $${session.cost_usd.toFixed(4)}  ` +
+    `${session.open_asks} open${nameOf(session.name)}\n`;
+}
+
+function jobLine(job: JobRecord): string {
+  const reason = job.reason === null ? "" : `: ${visible(job.reason)}`;
+  return `job ${job.sessionId}  ${job.state}${reason}${nameOf(job.name)}\n`;
+}
+
+function nameOf(name: string | null | undefined): string {
+  return name === null || name === undefined ? "" : `  ${visible(name)}`;
+}
+
+/** A machine may run several programs of the fleet: one line each machine. */
+function hostLines(records: readonly FleetHostRecord[]): string[] {
+  const hosts = Map.groupBy(records, (record) => record.host);
+  return [...hosts].toSorted(([a], [b]) => a < b ? -1 : 1).map(
+    ([host, all]) => {
+      const sessions = all.reduce((sum, one) => sum + one.sessions.length, 0);
+      const slots = all.reduce((sum, one) => sum + one.slots, 0);
+      const load = all.find((one) => one.load !== null)?.load;
+      const memory = all.find((one) => one.memory_bytes !== null)?.memory_bytes;
+      return `host ${host}  ${sessions} sessions` +
+        `${slots === 0 ? "" : `, ${slots} slots`}` +
+        `${
+          memory === undefined || memory === null
+            ? ""
+            : `, ${(memory / 1024 ** 3).toFixed(1)} GB offered`
+        }` +
+        `${
+          load === undefined || load === null ? "" : `, load ${load.toFixed(2)}`
+        }\n`;
+    },
+  );
+}

@@ -1,0 +1,162 @@
+/**
+ * The commands of `fleet` about one session: watch, ask, answer, interrupt, stop.
+ *
+ * @module
+ */
+import {
+  type CommandIo,
+  type Flags,
+  printResult,
+  UsageError,
+} from "@bulkhead/sandbox/command";
+import { visible } from "../cli/render.ts";
+import type { TurnStatus } from "../client.ts";
+import type { Fleet } from "./connection.ts";
+import { FleetError } from "./error.ts";
+import { RemoteWorker } from "./remote.ts";
+
+/** Shorter than a call's own limit. */
+const POLL_MS = 5_000;
+
+function remoteOf(fleet: Fleet, flags: Flags): RemoteWorker {
+  return new RemoteWorker(fleet, flags.operands[0] ?? "");
+}
+
+/** Says that it is done, as text or as an object. */
+export function done(
+  flags: Flags,
+  io: CommandIo,
+  result: object,
+  text: string,
+): number {
+  if (flags.on("json")) printResult(io, { ...result });
+  else io.out(text + "\n");
+  return 0;
+}
+
+/** `interrupt`: stops the running turn. */
+export async function interrupt(
+  fleet: Fleet,
+  flags: Flags,
+  io: CommandIo,
+): Promise<number> {
+  await remoteOf(fleet, flags).interrupt();
+  return done(flags, io, { interrupted: true }, "interrupted");
+}
+
+/** `stop`: ends the session. */
+export async function stop(
+  fleet: Fleet,
+  flags: Flags,
+  io: CommandIo,
+): Promise<number> {
+  await remoteOf(fleet, flags).shutdown();
+  return done(flags, io, { stopped: true }, "stopped");
+}
+
+/** `watch`: what a session does, one object a line. */
+export async function watch(
+  fleet: Fleet,
+  flags: Flags,
+  io: CommandIo,
+): Promise<number> {
+  const stop = new AbortController();
+  const end = () => stop.abort();
+  Deno.addSignalListener("SIGINT", end);
+  try {
+    const cursor = flags.integer("cursor") ?? 0;
+    for await (
+      const batch of remoteOf(fleet, flags).frames({
+        cursor,
+        signal: stop.signal,
+      })
+    ) {
+      if (batch.gap) {
+        io.out(JSON.stringify({ type: "gap", next: batch.from }) + "\n");
+      }
+      for (const [i, frame] of batch.frames.entries()) {
+        io.out(
+          JSON.stringify({ type: "frame", index: batch.from + i, frame }) +
+            "\n",
+        );
+      }
+    }
+    return 0;
+  } finally {
+    Deno.removeSignalListener("SIGINT", end);
+  }
+}
+
+/** `ask`: sends a turn and waits for the reply. */
+export async function ask(
+  fleet: Fleet,
+  flags: Flags,
+  io: CommandIo,
+): Promise<number> {
+  const remote = remoteOf(fleet, flags);
+  const uuid = flags.text("uuid") ?? crypto.randomUUID();
+  const words = flags.operands.slice(1).join(" ");
+  const text = words === "-"
+    ? await new Response(Deno.stdin.readable).text()
+    : words;
+  await remote.writeTurn(text, { uuid });
+  if (flags.off("wait")) {
+    return done(flags, io, { turn: uuid }, `queued ${uuid}`);
+  }
+  let status: TurnStatus = { phase: "written" };
+  while (status.phase !== "done") status = await remote.turn(uuid, POLL_MS);
+  if (flags.on("json")) printResult(io, { turn: uuid, ...status });
+  else {
+    if (status.text !== null) io.out(`${visible(status.text, true)}\n`);
+    for (const denied of status.denied) {
+      io.err(`denied: ${denied.tool}: ${visible(denied.reason ?? "")}\n`);
+    }
+    if (status.outcome !== "completed") {
+      io.err(`${status.outcome}: ${visible(status.errors.join("; "))}\n`);
+    }
+  }
+  return status.outcome === "completed" ? 0 : 1;
+}
+
+/** `status`: how a session stands. */
+export async function status(
+  fleet: Fleet,
+  flags: Flags,
+  io: CommandIo,
+): Promise<number> {
+  const remote = remoteOf(fleet, flags);
+  const record = await remote.record();
+  if (record === undefined) {
+    throw new FleetError(
+      "no_worker",
+      `Cannot find "${remote.id}": there is no such session in the fleet`,
+      "look at `bulkhead fleet list`",
+    );
+  }
+  const lines = Object.entries(record).map(([name, value]) =>
+    `${name.padEnd(13)} ${visible(String(value ?? "-"))}`
+  );
+  return done(flags, io, record, lines.join("\n"));
+}
+
+/** `answer`: answers a question. */
+export async function answer(
+  fleet: Fleet,
+  flags: Flags,
+  io: CommandIo,
+): Promise<number> {
+  const [, id = "", decision] = flags.operands;
+  if (decision !== "allow" && decision !== "deny") {
+    throw new UsageError(
+      `Cannot answer "${decision}": want allow or deny`,
+      "allow",
+    );
+  }
+  const reason = flags.text("reason");
+  const answered = await remoteOf(fleet, flags).answerAsk(id, {
+    decision,
+    ...reason === undefined ? {} : { reason },
+  });
+  done(flags, io, { answered }, answered ? "answered" : "settled before");
+  return answered ? 0 : 1;
+}
