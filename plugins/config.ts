@@ -101,6 +101,16 @@ export function parseTrustDefault(text: string): TrustDefault | undefined {
  *
  * @param config The gate of trust.
  * @returns Whether every content is trusted as it is found.
+ *
+ * @example Both switches are needed
+ * ```ts
+ * import { isTrusted } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(isTrusted({ enabled: true, default: "always" }), true);
+ * assertEquals(isTrusted({ enabled: false, default: "always" }), false);
+ * assertEquals(isTrusted({ enabled: true, default: "ask" }), false);
+ * ```
  */
 export function isTrusted(config: TrustConfig): boolean {
   return config.enabled && config.default === "always";
@@ -110,6 +120,15 @@ export function isTrusted(config: TrustConfig): boolean {
  * The configuration of somebody who has written none: plugins off.
  *
  * @returns A fresh configuration.
+ *
+ * @example Plugins on, everything else as it is
+ * ```ts
+ * import { defaultConfig, type PluginsConfig } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const config: PluginsConfig = { ...defaultConfig(), enabled: true };
+ * assertEquals(config.sandbox, "required");
+ * ```
  */
 export function defaultConfig(): PluginsConfig {
   return {
@@ -167,6 +186,15 @@ export interface ConfigPlaces {
  * @param places The home and the workspace.
  * @returns The configuration and what people should see.
  * @throws {ConfigError} If the user's file cannot be read or resolved.
+ *
+ * @example A home without a file
+ * ```ts
+ * import { loadConfig } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { config, notices } = await loadConfig({ home: "/no/such/home" });
+ * assertEquals([config.enabled, notices], [false, []]);
+ * ```
  */
 export async function loadConfig(
   places: ConfigPlaces,

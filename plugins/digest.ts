@@ -190,6 +190,17 @@ export function diffFiles(
  *
  * @param digest The digest.
  * @returns Path to fingerprint.
+ *
+ * @example What a record remembers
+ * ```ts
+ * import { digestPlugin, fingerprints } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const dir = await Deno.makeTempDir();
+ * await Deno.mkdir(`${dir}/lib`);
+ * assertEquals(fingerprints(await digestPlugin(dir)), { lib: "directory:" });
+ * await Deno.remove(dir, { recursive: true });
+ * ```
  */
 export function fingerprints(digest: PluginDigest): Record<string, string> {
   return Object.fromEntries(

@@ -145,6 +145,17 @@ export interface DoctorOptions extends CheckOptions {
  *
  * @param options The places, and whether to mend.
  * @returns What was found.
+ *
+ * @example Plugins that are switched off
+ * ```ts
+ * import { checkPlugins } from "@bulkhead/plugins";
+ * import { assert } from "@std/assert";
+ *
+ * const home = await Deno.makeTempDir();
+ * const findings = await checkPlugins({ home, workspace: home });
+ * assert(findings.some(({ level, text }) => level === "note" && text === "plugins are off"));
+ * await Deno.remove(home, { recursive: true });
+ * ```
  */
 export async function checkPlugins(
   options: DoctorOptions,

@@ -16,7 +16,22 @@ export interface ManifestPlace {
   key: string;
 }
 
-/** A `plugin.toml` that cannot be used at all. */
+/**
+ * A `plugin.toml` that cannot be used at all.
+ *
+ * @example Where it is wrong
+ * ```ts
+ * import { ManifestError, parseManifest } from "@bulkhead/plugins";
+ * import { assertEquals, assertThrows } from "@std/assert";
+ *
+ * const text = 'name = "demo"\n[[tools]]\nname = "t"\ncommand = 5\n';
+ * const error = assertThrows(
+ *   () => parseManifest(text, { directory: "demo" }),
+ *   ManifestError,
+ * );
+ * assertEquals([error.line, error.key], [4, "tools[0].command"]);
+ * ```
+ */
 export class ManifestError extends SyntaxError implements ManifestPlace {
   /** The file, as it was named by the caller. */
   readonly path: string;
@@ -40,7 +55,18 @@ export class ManifestError extends SyntaxError implements ManifestPlace {
   }
 }
 
-/** A configuration that cannot be resolved. */
+/**
+ * A configuration that cannot be resolved.
+ *
+ * @example What to do about it
+ * ```ts
+ * import { ConfigError } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const error = new ConfigError("dirs must be a list", { fix: "edit config.toml" });
+ * assertEquals(error.fix, "edit config.toml");
+ * ```
+ */
 export class ConfigError extends TypeError {
   /** What to do about it, when the file is known. */
   readonly fix?: string;
@@ -58,7 +84,22 @@ export class ConfigError extends TypeError {
   }
 }
 
-/** A plugin whose content is not the content that was trusted. */
+/**
+ * A plugin whose content is not the content that was trusted.
+ *
+ * @example The two hashes
+ * ```ts
+ * import { UntrustedError } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const error = new UntrustedError("plugin \"demo\" is not the one that was trusted", {
+ *   plugin: "demo",
+ *   trusted: "sha256:00",
+ *   found: "sha256:11",
+ * });
+ * assertEquals([error.trusted, error.found], ["sha256:00", "sha256:11"]);
+ * ```
+ */
 export class UntrustedError extends Error {
   /** The declared name of the plugin. */
   readonly plugin: string;

@@ -179,6 +179,22 @@ export async function installPlugin(
  * @param options Where it is, whom to ask, and a new source if it has one.
  * @returns What is installed now.
  * @throws {InstallError} When the update cannot or may not be carried out; nothing has changed then.
+ *
+ * @example After a change of the source
+ * ```ts
+ * import { installPlugin, scaffoldPlugin, updatePlugin } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const temp = await Deno.makeTempDir();
+ * const home = `${temp}/home`;
+ * const ask = () => "always" as const;
+ * await scaffoldPlugin(`${temp}/demo`, { language: "shell" });
+ * await installPlugin(`${temp}/demo`, { home, ask });
+ * await Deno.writeTextFile(`${temp}/demo/README.md`, "new");
+ * const { changed } = await updatePlugin("demo", { home, ask });
+ * assertEquals(changed, true);
+ * await Deno.remove(temp, { recursive: true });
+ * ```
  */
 export async function updatePlugin(
   name: string,

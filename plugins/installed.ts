@@ -35,6 +35,22 @@ export interface InstalledPlugin {
  *
  * @param places Where plugins live.
  * @returns The plugins by name, and what is wrong with the lock file.
+ *
+ * @example One plugin
+ * ```ts
+ * import { installedPlugins, installPlugin, scaffoldPlugin } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const temp = await Deno.makeTempDir();
+ * const home = `${temp}/home`;
+ * const ask = () => "always" as const;
+ * await scaffoldPlugin(`${temp}/demo`, { language: "shell" });
+ * await installPlugin(`${temp}/demo`, { home, ask });
+ * const { plugins, problems } = await installedPlugins({ home });
+ * assertEquals(plugins.map(({ name, state }) => [name, state]), [["demo", "intact"]]);
+ * assertEquals(problems, []);
+ * await Deno.remove(temp, { recursive: true });
+ * ```
  */
 export async function installedPlugins(
   places: InstallPlaces,
@@ -74,6 +90,16 @@ export async function installedPlugins(
  *
  * @param places Where plugins live.
  * @returns What was repaired, one line each.
+ *
+ * @example Nothing was interrupted
+ * ```ts
+ * import { repairInstalls } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const home = await Deno.makeTempDir();
+ * assertEquals(await repairInstalls({ home }), []);
+ * await Deno.remove(home, { recursive: true });
+ * ```
  */
 export async function repairInstalls(places: InstallPlaces): Promise<string[]> {
   return await namedPermissions("Repairing installs", () => repairAll(places));

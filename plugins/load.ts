@@ -222,6 +222,16 @@ async function isolationNotices(sandbox: SandboxLevel): Promise<string[]> {
  * @param outcome What was loaded.
  * @param registry The host's registry.
  * @returns What people should see on stderr, one line each, `warning: ` in front; nothing when plugins are off.
+ *
+ * @example Plugins are off
+ * ```ts
+ * import { registerPlugins, ToolRegistry } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const registry = new ToolRegistry();
+ * assertEquals(registerPlugins({ status: "disabled" }, registry), []);
+ * assertEquals(registry.size, 0);
+ * ```
  */
 export function registerPlugins(
   outcome: LoadOutcome,

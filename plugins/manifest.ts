@@ -150,6 +150,17 @@ export function parseManifest(
  *
  * @param problem The problem.
  * @returns The line.
+ *
+ * @example An unknown key
+ * ```ts
+ * import { parseManifest, problemText } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const { problems } = parseManifest("colour = 1", { directory: "demo" });
+ * assertEquals(problems.map(problemText), [
+ *   '"plugin.toml" line 1: "colour": unknown key, ignored',
+ * ]);
+ * ```
  */
 export function problemText(problem: ManifestProblem): string {
   return `${quote(problem.path, 1000)} line ${problem.line}: ${

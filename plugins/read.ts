@@ -113,6 +113,19 @@ export interface QuestionOptions {
  * @param plugin The plugin.
  * @param options The isolation that is configured and an earlier decision.
  * @returns The question.
+ *
+ * @example A plugin that is new
+ * ```ts
+ * import { questionFor, readPlugin, scaffoldPlugin } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const temp = await Deno.makeTempDir();
+ * const { dir } = await scaffoldPlugin(`${temp}/demo`, { language: "shell" });
+ * const question = await questionFor(await readPlugin(dir), { sandbox: "off" });
+ * assertEquals(question.name, "demo");
+ * assertEquals(question.change, undefined);
+ * await Deno.remove(temp, { recursive: true });
+ * ```
  */
 export async function questionFor(
   plugin: PluginOnDisk,
@@ -150,6 +163,20 @@ export async function questionFor(
  * @param plugin The plugin.
  * @param decision What was decided.
  * @returns The record.
+ *
+ * @example Remember a yes
+ * ```ts
+ * import { readPlugin, recordFor, scaffoldPlugin, TrustStore } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const home = await Deno.makeTempDir();
+ * const { dir } = await scaffoldPlugin(`${home}/demo`, { language: "shell" });
+ * const plugin = await readPlugin(dir);
+ * const store = new TrustStore(home);
+ * await store.set(plugin.dir, recordFor(plugin, "always"));
+ * assertEquals((await store.get(plugin.dir))?.hash, plugin.digest.hash);
+ * await Deno.remove(home, { recursive: true });
+ * ```
  */
 export function recordFor(
   plugin: PluginOnDisk,

@@ -57,6 +57,21 @@ export interface RemoveResult {
  * @param options Where it is and what goes with it.
  * @returns What was removed.
  * @throws {InstallError} When there is no such plugin.
+ *
+ * @example Nothing is left
+ * ```ts
+ * import { installPlugin, removePlugin, scaffoldPlugin } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const temp = await Deno.makeTempDir();
+ * const home = `${temp}/home`;
+ * const ask = () => "always" as const;
+ * await scaffoldPlugin(`${temp}/demo`, { language: "shell" });
+ * await installPlugin(`${temp}/demo`, { home, ask });
+ * const { untrusted, keptData } = await removePlugin("demo", { home });
+ * assertEquals([untrusted, keptData], [true, undefined]);
+ * await Deno.remove(temp, { recursive: true });
+ * ```
  */
 export async function removePlugin(
   name: string,

@@ -153,6 +153,23 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
  * @param tools The tools, such as a `ToolRegistry`; looked at anew for every request.
  * @param options The streams and what the server says about itself.
  * @returns when the input has ended and every call in flight has been ended.
+ *
+ * @example One request
+ * ```ts
+ * import { ToolRegistry } from "@bulkhead/plugins";
+ * import { serveTools } from "@bulkhead/plugins/serve";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}\n';
+ * const answers = new TransformStream<Uint8Array, Uint8Array>();
+ * const served = serveTools(new ToolRegistry(), {
+ *   input: new Blob([ping]).stream(),
+ *   output: answers.writable,
+ * }).then(() => answers.writable.close());
+ * const text = await new Response(answers.readable).text();
+ * await served;
+ * assertEquals(text, '{"result":{},"jsonrpc":"2.0","id":1}\n');
+ * ```
  */
 export async function serveTools(
   tools: Iterable<Tool>,
@@ -198,6 +215,19 @@ export async function serveTools(
  * @param tools The tools, such as a `ToolRegistry`; looked at anew for every request.
  * @param options Where messages go and what the server says about itself.
  * @returns The session.
+ *
+ * @example The messages are the host's
+ * ```ts
+ * import { ToolRegistry } from "@bulkhead/plugins";
+ * import { openMcpSession } from "@bulkhead/plugins/serve";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const answered = Promise.withResolvers<unknown>();
+ * const session = await openMcpSession(new ToolRegistry(), { send: answered.resolve });
+ * session.receive({ jsonrpc: "2.0", id: 1, method: "ping" });
+ * assertEquals(await answered.promise, { jsonrpc: "2.0", id: 1, result: {} });
+ * await session.close();
+ * ```
  */
 export async function openMcpSession(
   tools: Iterable<Tool>,
@@ -249,6 +279,17 @@ export async function openMcpSession(
  * @param tools The tools, such as a `ToolRegistry`; looked at anew for every request.
  * @param options What the server says about itself.
  * @returns The server.
+ *
+ * @example A server for any transport of the SDK
+ * ```ts
+ * import { ToolRegistry } from "@bulkhead/plugins";
+ * import { createMcpServer } from "@bulkhead/plugins/serve";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const server = createMcpServer(new ToolRegistry(), { name: "tools" });
+ * assertEquals(typeof server.connect, "function");
+ * await server.close();
+ * ```
  */
 export function createMcpServer(
   tools: Iterable<Tool>,
@@ -270,6 +311,17 @@ export function createMcpServer(
  * @param tools The tools, such as a `ToolRegistry`.
  * @param options What the server says about itself.
  * @returns The entry for `mcpServers`.
+ *
+ * @example An entry for `mcpServers`
+ * ```ts
+ * import { ToolRegistry } from "@bulkhead/plugins";
+ * import { toClaudeAgentServer } from "@bulkhead/plugins/serve";
+ * import { assertEquals } from "@std/assert";
+ *
+ * // In a program: query({ prompt, options: { mcpServers: { tools: toClaudeAgentServer(registry) } } })
+ * const { type, name } = toClaudeAgentServer(new ToolRegistry(), { name: "tools" });
+ * assertEquals([type, name], ["sdk", "tools"]);
+ * ```
  */
 export function toClaudeAgentServer(
   tools: Iterable<Tool>,

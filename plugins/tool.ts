@@ -287,6 +287,15 @@ export function textResult(text: string, isError = false): ToolResult {
  *
  * @param result The result.
  * @returns The joined text.
+ *
+ * @example Text and a picture
+ * ```ts
+ * import { resultText } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const image = { type: "image", data: "", mimeType: "image/png" } as const;
+ * assertEquals(resultText({ content: [{ type: "text", text: "a map: " }, image] }), "a map: ");
+ * ```
  */
 export function resultText(result: ToolResult): string {
   return result.content.map((part) => part.type === "text" ? part.text : "")
