@@ -173,11 +173,29 @@ function printReport(io: CommandIo, report: VerifyReport): void {
       }
     }
   }
-  const figures = Object.entries(report.figures).map(([name, value]) =>
-    `${name} ${value}`
-  );
-  if (figures.length > 0) io.out(`${figures.join(", ")}\n`);
+  for (const line of figureLines(report.figures)) io.out(`figure  ${line}\n`);
   io.out(report.ok ? "it keeps the ABI\n" : "it breaks the ABI\n");
+}
+
+/** The figures of the many calls, for a person. */
+function figureLines(figures: VerifyReport["figures"]): string[] {
+  const { calls } = figures;
+  if (calls === undefined) return [];
+  const the = (name: string) => figures[name] ?? 0;
+  const megabytes = Math.round(the("rssGrowthBytes") / 100_000) / 10;
+  return [
+    `calls     ${calls}, ${the("microsecondsPerCall")} µs each, longest poll ${
+      the("longestPollMs")
+    } ms`,
+    `strings   of the host ${the("hostStringsGiven")} given, ${
+      the("hostStringsFreed")
+    } freed; of the plugin ${the("pluginStringsReceived")} given, ${
+      the("pluginStringsFreed")
+    } freed`,
+    `memory    ${the("liveHandles")} live handles, ${
+      the("heapBytesPerCall")
+    } bytes of malloc kept a call, process grew by ${megabytes} MB`,
+  ];
 }
 
 /** `abi header` */

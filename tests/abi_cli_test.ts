@@ -167,6 +167,29 @@ test("command and emit reach handlers", async () => {
   assertEquals((value.results as unknown[]).length, 37);
 });
 
+test("verify prints its checks, what it found and what it counted, and says so in its code", async () => {
+  const good = await run("verify", await build("trivial"), "--calls", "20");
+  assertEquals([good.code, good.err], [0, ""]);
+  for (
+    const line of [
+      "passed  preflight elf",
+      "passed  register  1 entry, the same at the second load",
+      'passed  leaks     tool "nop" was called 20 times',
+      "figure  calls     20, ",
+      "figure  memory    0 live handles, ",
+      "it keeps the ABI",
+    ]
+  ) assertStringIncludes(good.out, line);
+  const bad = await json(
+    "verify",
+    await build("bad", ["-DTWICE"]),
+    "--calls",
+    "20",
+  );
+  assertEquals([bad.code, bad.value.ok], [1, false]);
+  assertStringIncludes(JSON.stringify(bad.value.error), "freed twice");
+});
+
 test("mistakes on the command line end with code 2 and say what to type", async () => {
   for (
     const args of [
