@@ -17,7 +17,7 @@ const END = "<!-- demo:end -->";
 const COLUMNS = 96;
 
 /** What a terminal shows of the demo, as a block for the README. */
-export async function recording(): Promise<string> {
+async function recording(): Promise<string> {
   await using terminal = new Terminal([
     Deno.execPath(),
     "run",

@@ -82,7 +82,7 @@ async function demoPlaces(): Promise<Places> {
 }
 
 /** The directory for temporary files, by the rule that Deno itself has. */
-export function tempDir(): string {
+function tempDir(): string {
   return Deno.env.get("TMPDIR")?.replace(/(.)\/+$/, "$1") || "/tmp";
 }
 

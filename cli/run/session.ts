@@ -132,6 +132,9 @@ export class HostedSession {
     sessionId: string,
   ): Promise<number> {
     const comesUp = Promise.withResolvers<void>();
+    const guard = this.#args.guard
+      ? comesUp.promise.then(() => this.#openGuard(setup))
+      : undefined;
     let tools: SessionTools | undefined;
     const loading = comesUp.promise.then(() => this.#openTools(setup));
     loading.then((all) => tools = all, () => {});
@@ -150,7 +153,8 @@ export class HostedSession {
       driver: agent.driver,
       deciders: [
         ...member === undefined ? [] : [member.decider],
-        ...await this.#deciders(setup, comesUp.promise),
+        ...guard === undefined ? [] : [lateDecider("guard", guard)],
+        await this.#posture(setup),
         hooks.decider(),
       ],
       tools: {
@@ -170,7 +174,8 @@ export class HostedSession {
     starting.catch(() => {});
     launched(agent.driver, starting).then(comesUp.resolve);
     try {
-      for (const line of (await loading).notices) this.#render.note(line);
+      const [{ notices }] = await Promise.all([loading, guard]);
+      for (const line of notices) this.#render.note(line);
       const worker = await starting;
       this.#worker = worker;
       await attachSession(member, worker);
@@ -201,27 +206,21 @@ export class HostedSession {
     );
   }
 
-  async #deciders(
-    { config, roots }: SessionSetup,
-    comesUp: Promise<void>,
-  ): Promise<Decider[]> {
-    const { workspace, home } = this.#places;
-    const allow = [...allowList(config.user), ...this.#args.allow];
-    const posture = await createPosture({
-      cwd: workspace,
-      rules: { allow },
+  #openGuard({ roots }: SessionSetup): Promise<Decider> {
+    return guardDecider({
+      roots,
+      protectedPaths: [this.#places.home],
+      home: Deno.env.get("HOME"),
+      onWrite: (paths) => this.#notes.mayWrite(paths),
+    });
+  }
+
+  async #posture({ config, roots }: SessionSetup): Promise<Decider> {
+    return await createPosture({
+      cwd: this.#places.workspace,
+      rules: { allow: [...allowList(config.user), ...this.#args.allow] },
       roots,
     });
-    if (!this.#args.guard) return [posture];
-    const guard = comesUp.then(() =>
-      guardDecider({
-        roots,
-        protectedPaths: [home],
-        home: Deno.env.get("HOME"),
-        onWrite: (paths) => this.#notes.mayWrite(paths),
-      })
-    );
-    return [lateDecider("guard", guard), posture];
   }
 
   /** The session once its agent is there, to its summary. */
