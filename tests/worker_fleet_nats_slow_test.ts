@@ -24,6 +24,7 @@ import {
   RemoteWorker,
   viewFleet,
 } from "@bulkhead/worker/fleet";
+import { HostBeat } from "../worker/fleet_nats/hosts.ts";
 import { eventually } from "./support/eventually.ts";
 import { startProgram } from "./support/fleet_program.ts";
 import { startNats, TestLink, type TestServer } from "./support/nats_server.ts";
@@ -621,6 +622,23 @@ natsTest("the page over all machines shows, streams and answers", async () => {
           for (const line of parts) yield JSON.parse(line);
         }
       };
+      // A machine without sessions is shown as well.
+      HostBeat.of(two).slots = 3;
+      HostBeat.of(two).memoryBytes = 2 ** 30;
+      HostBeat.of(two).now();
+      for await (const message of lines("fleet")) {
+        const idle = message.hosts.find((h: { host: string }) =>
+          h.host === "two"
+        );
+        if (idle === undefined) continue;
+        assertEquals([idle.sessions, idle.slots, idle.memoryBytes], [
+          0,
+          3,
+          2 ** 30,
+        ]);
+        assertEquals(typeof idle.load, "number");
+        break;
+      }
       for await (const message of lines("fleet")) {
         const session = message.sessions[0];
         if (session?.state !== "idle") continue;

@@ -49,7 +49,12 @@ export type * from "./frame_types.ts";
 export * from "./frame_log.ts";
 export { Judge, type VerdictListener } from "./gate.ts";
 export { type PageOptions, type PageServer, servePage } from "./page/server.ts";
-export type { PageSession, PageSource } from "./page/source.ts";
+export type {
+  PageHost,
+  PageListener,
+  PageSession,
+  PageSource,
+} from "./page/source.ts";
 export * from "./posture.ts";
 export {
   type ByteSource,

@@ -9,9 +9,10 @@ import {
   printResult,
 } from "@bulkhead/sandbox/command";
 import { visible } from "../cli/render.ts";
+import type { PageHost } from "../page/source.ts";
 import type { Fleet } from "./connection.ts";
 import { type JobRecord, listJobs } from "./jobs.ts";
-import type { FleetHostRecord } from "./records.ts";
+import { machinesOf } from "./machines.ts";
 import { type FleetSession, viewFleet } from "./remote.ts";
 
 /** Jobs that are told: the others are sessions. */
@@ -42,7 +43,7 @@ export async function list(
     printResult(io, { ...view, sessions, jobs });
     return 0;
   }
-  for (const line of hostLines(view.hosts)) io.out(line);
+  for (const machine of machinesOf(view.hosts)) io.out(hostLine(machine));
   for (const session of sessions) io.out(sessionLine(session));
   for (const { session, ask } of view.asks) {
     io.out(`ask ${visible(ask.id)}  ${session}  ${visible(ask.tool_name)}\n`);
@@ -68,25 +69,16 @@ function nameOf(name: string | null | undefined): string {
   return name === null || name === undefined ? "" : `  ${visible(name)}`;
 }
 
-/** A machine may run several programs of the fleet: one line each machine. */
-function hostLines(records: readonly FleetHostRecord[]): string[] {
-  const hosts = Map.groupBy(records, (record) => record.host);
-  return [...hosts].toSorted(([a], [b]) => a < b ? -1 : 1).map(
-    ([host, all]) => {
-      const sessions = all.reduce((sum, one) => sum + one.sessions.length, 0);
-      const slots = all.reduce((sum, one) => sum + one.slots, 0);
-      const load = all.find((one) => one.load !== null)?.load;
-      const memory = all.find((one) => one.memory_bytes !== null)?.memory_bytes;
-      return `host ${host}  ${sessions} sessions` +
-        `${slots === 0 ? "" : `, ${slots} slots`}` +
-        `${
-          memory === undefined || memory === null
-            ? ""
-            : `, ${(memory / 1024 ** 3).toFixed(1)} GB offered`
-        }` +
-        `${
-          load === undefined || load === null ? "" : `, load ${load.toFixed(2)}`
-        }\n`;
-    },
-  );
+function hostLine(
+  { host, sessions, slots, load, memoryBytes }: PageHost,
+): string {
+  const facts = [
+    `${sessions} sessions`,
+    slots === 0 ? "" : `${slots} slots`,
+    memoryBytes === null
+      ? ""
+      : `${(memoryBytes / 1024 ** 3).toFixed(1)} GB offered`,
+    load === null ? "" : `load ${load.toFixed(2)}`,
+  ];
+  return `host ${host}  ${facts.filter((fact) => fact !== "").join(", ")}\n`;
 }

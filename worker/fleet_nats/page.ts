@@ -5,9 +5,10 @@
  */
 import type { OpenAsk } from "../asks.ts";
 import type { WatchEvent } from "../client.ts";
-import type { PageSession, PageSource } from "../page/source.ts";
+import type { PageListener, PageSession, PageSource } from "../page/source.ts";
 import type { Fleet } from "./connection.ts";
 import { followBucket } from "./follow.ts";
+import { machinesOf } from "./machines.ts";
 import {
   askRecord,
   type FleetHostRecord,
@@ -40,12 +41,10 @@ export function fleetPageSource(fleet: Fleet): PageSource {
   };
 }
 
-type Listener = (sessions: readonly PageSession[]) => void;
-
 /** Sessions and hosts as the buckets tell, pushed when they change. */
 class FleetPageFeed {
   readonly #fleet: Fleet;
-  readonly #listeners = new Set<Listener>();
+  readonly #listeners = new Set<PageListener>();
   readonly #sessions = new Map<string, FleetSessionRecord>();
   readonly #hosts = new Map<string, FleetHostRecord>();
   readonly #heard = new Map<string, number>();
@@ -56,7 +55,7 @@ class FleetPageFeed {
     this.#fleet = fleet;
   }
 
-  listen(listener: Listener): () => void {
+  listen(listener: PageListener): () => void {
     this.#listeners.add(listener);
     if (this.#stop === undefined) this.#start();
     else this.#soon();
@@ -117,7 +116,8 @@ class FleetPageFeed {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       const sessions = this.#view();
-      for (const listener of this.#listeners) listener(sessions);
+      const machines = machinesOf(this.#hosts.values());
+      for (const listener of this.#listeners) listener(sessions, machines);
     }, TELL_MS);
   }
 

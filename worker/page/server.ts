@@ -190,8 +190,8 @@ function fleet(context: Context): Response {
       }
       busy = false;
     };
-    return context.source.listen((sessions) => {
-      latest = { type: "fleet", sessions };
+    return context.source.listen((sessions, hosts = []) => {
+      latest = { type: "fleet", sessions, hosts };
       pump();
     });
   });

@@ -24,10 +24,30 @@ export interface PageSession extends Omit<FleetEntry, "state"> {
   readonly hostLoad?: number | null;
 }
 
+/** A machine as the page gets it. */
+export interface PageHost {
+  /** Its name. */
+  readonly host: string;
+  /** Sessions that it runs. */
+  readonly sessions: number;
+  /** Sessions that it takes; 0 when it only shows its own. */
+  readonly slots: number;
+  /** Load of the last minute. */
+  readonly load: number | null;
+  /** Memory that it offers. */
+  readonly memoryBytes: number | null;
+}
+
+/** Hears of all sessions, and of all machines where there are several. */
+export type PageListener = (
+  sessions: readonly PageSession[],
+  hosts?: readonly PageHost[],
+) => void;
+
 /** The sessions behind a page. */
 export interface PageSource {
-  /** Calls the listener with all sessions, now and after every change, until the returned function is called. */
-  listen(listener: (sessions: readonly PageSession[]) => void): () => void;
+  /** Calls the listener now and after every change, until the returned function is called. */
+  listen(listener: PageListener): () => void;
   /** What happens in a session from a frame on, until the signal fires. */
   watch(
     id: string,

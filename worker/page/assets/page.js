@@ -24,6 +24,8 @@ const WORDS = {
 
 /** Sessions by id, as the server told them last. */
 let sessions = new Map();
+/** Machines, where there are several. */
+let hosts = [];
 let openId = null;
 let openAsks = [];
 let watching = null;
@@ -77,6 +79,7 @@ async function followFleet() {
         wait = 500;
         connection("live");
         sessions = new Map(message.sessions.map((s) => [s.shortId, s]));
+        hosts = message.hosts ?? [];
         drawList();
         drawFacts();
       }
@@ -121,12 +124,16 @@ function drawList() {
     if (members.length === 0) continue;
     parts.push(make("h2", "", title), ...members.map(drawRow));
   }
+  if (hosts.length > 0) {
+    parts.push(make("h2", "", "Machines"), ...hosts.map(drawHost));
+  }
   list.replaceChildren(...parts);
   if (focused) {
     list.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus();
   }
-  element("nothing").hidden = sessions.size > 0;
-  list.hidden = sessions.size === 0;
+  const empty = sessions.size + hosts.length === 0;
+  element("nothing").hidden = !empty;
+  list.hidden = empty;
   const asks = [...sessions.values()].reduce((sum, s) => sum + s.openAsks, 0);
   document.title = asks > 0
     ? `(${asks}) Bulkhead sessions`
@@ -160,6 +167,22 @@ function drawRow(session) {
     make("span", "sub", facts.filter((fact) => fact).join(" · ")),
   );
   row.addEventListener("click", () => open(session.shortId));
+  return row;
+}
+
+function drawHost(machine) {
+  const row = make("div", "row host");
+  const facts = [
+    machine.slots > 0
+      ? `${machine.sessions} of ${machine.slots} slots`
+      : `${machine.sessions} sessions`,
+    typeof machine.load === "number" ? `load ${machine.load.toFixed(1)}` : "",
+    machine.memoryBytes ? `${memory(machine.memoryBytes)} offered` : "",
+  ];
+  row.append(
+    make("span", "name", machine.host),
+    make("span", "sub", facts.filter((fact) => fact).join(" · ")),
+  );
   return row;
 }
 
