@@ -1,5 +1,5 @@
-import { namedPermissions, run } from "@bulkhead/sandbox";
-import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
+import { findExecutable, namedPermissions, run } from "@bulkhead/sandbox";
+import { normalizePath } from "@bulkhead/sandbox/paths";
 import type { HarnessDescriptor } from "./harnesses/types.ts";
 
 /** Milliseconds that a program gets to say its version. */
@@ -43,8 +43,19 @@ export async function detectHarness(
 
 /** Finds and asks. */
 async function detect(program: string): Promise<DetectedHarness | undefined> {
-  const path = await findProgram(program);
-  if (path === undefined) return undefined;
+  // Without a PATH nothing is installed, whatever a shell would fall back to.
+  const found = findExecutable(
+    program,
+    Deno.cwd(),
+    Deno.env.get("PATH") ?? "",
+  );
+  if (found === undefined) {
+    throw new Deno.errors.NotCapable(
+      "Requires read access to PATH, run again with the --allow-read flag",
+    );
+  }
+  if (found === null) return undefined;
+  const path = normalizePath(found);
   try {
     const { stdout, stderr } = await run([path, "--version"], {
       timeoutMs: VERSION_MS,
@@ -56,22 +67,4 @@ async function detect(program: string): Promise<DetectedHarness | undefined> {
     if (error instanceof Deno.errors.NotCapable) throw error;
     return { path };
   }
-}
-
-/** The first executable of that name on `PATH`. */
-async function findProgram(program: string): Promise<string | undefined> {
-  const candidates = program.includes("/")
-    ? [normalizePath(joinPath(Deno.cwd(), program))]
-    : (Deno.env.get("PATH") ?? "").split(":").filter((dir) =>
-      dir.startsWith("/")
-    ).map((dir) => `${dir}/${program}`);
-  for (const candidate of candidates) {
-    try {
-      const info = await Deno.stat(candidate);
-      if (info.isFile && ((info.mode ?? 0o111) & 0o111) !== 0) return candidate;
-    } catch (error) {
-      if (error instanceof Deno.errors.NotCapable) throw error;
-    }
-  }
-  return undefined;
 }

@@ -9,49 +9,26 @@ import { ANY, isKnown, SEG } from "../holes.ts";
 import { type Call, writes } from "./call.ts";
 import { type Lexicon, type Token, tokenize } from "./tokens.ts";
 import type { EffectMode } from "../effect.ts";
-import { CodeValues, type Valued } from "./code_values.ts";
+import { CodeArguments } from "./code_arguments.ts";
+import {
+  FIRST,
+  MODULES,
+  MOVES,
+  NEEDS_MODULE,
+  PATH_METHODS,
+  REMOVES,
+  RUNS,
+  SECOND,
+  STATEMENT,
+  TEMPORARY,
+} from "./code_names.ts";
+import { CodeValues } from "./code_values.ts";
 import { readVariable } from "./parameters.ts";
 
 const LABEL = {
   rule: "interpreter",
   label: "file write inside interpreter code",
 } as const;
-
-/** Calls whose first argument is written. */
-const FIRST =
-  /^(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|mkdir|mkdirSync|mkdtemp|mkdtempSync|truncate|truncateSync|chmod|chmodSync|chown|chownSync|utimes|utimesSync|makedirs|mkdirs?|mkdir_p|mkpath|make_path|touch|writeTextFile|writeTextFileSync|ensureDir|ensureDirSync|ensureFile|outputFile|outputFileSync|outputJson|outputJsonSync|writeJson|writeJSON|writeJsonSync|file_put_contents|mkfifo|mknod|to_csv|to_json|to_parquet|to_excel|to_pickle|to_html|savefig|saveas|binwrite|writelines_to|atomic_write|setxattr|utime|lchmod|lchown|chflags)$/;
-/** Calls whose first argument is removed. */
-const REMOVES =
-  /^(?:unlink|unlinkSync|rm|rmSync|rmdir|rmdirSync|remove|removeSync|removedirs|rmtree|rm_rf|rm_r|rm_f|remove_tree|emptyDir|emptyDirSync|del|deleteSync|rimraf|delete)$/;
-/** Calls that make a temporary file or directory, which the system's place is for. */
-const TEMPORARY =
-  /^(?:mkdtemp|mkstemp|NamedTemporaryFile|TemporaryDirectory|TemporaryFile|mktmpdir)$/;
-/** Calls whose second argument is written. */
-const SECOND =
-  /^(?:copyFile|copyFileSync|copy|copy2|copyfile|copytree|cp|cpSync|cp_r|copySync|copy_file|copy_entry|symlink|symlinkSync|link|linkSync|ln_s|ln_sf|linkto|make_archive_to|extractall_to|urlretrieve|install|fcopy)$/;
-/** Calls that remove the first argument and write the second. */
-const MOVES = /^(?:rename|renameSync|renames|replace_file|move|moveSync|mv)$/;
-/** Calls that run a command line. */
-const RUNS =
-  /^(?:system|popen|exec|execSync|getoutput|getstatusoutput|check_output|check_call|run|call|Popen|spawn|spawnSync|execFile|execFileSync|shell_exec|passthru|proc_open|qx|`|sh|execa|execaSync|execaCommand|backticks|capture2|capture3|capture2e)$/;
-/** R: functions whose first argument is written. */
-const R_FIRST =
-  /^(?:sink|pdf|png|jpeg|tiff|svg|unlink|file\.remove|file\.create|dir\.create|ggsave)$/;
-/** R: functions whose second argument is written. */
-const R_SECOND =
-  /^(?:write\.(?:csv2?|table)|write_\w+|saveRDS|writeLines|fwrite|dput|file\.copy|file\.rename)$/;
-/** Methods of a path object that write it. */
-const PATH_METHODS =
-  /^(?:write_text|write_bytes|touch|mkdir|unlink|rmdir|chmod|symlink_to|hardlink_to|rename|replace|open|write|rmtree|delete|mkpath|binwrite)$/;
-/** SQL that changes a database. */
-const STATEMENT =
-  /^\s*(?:create|insert|update|delete|drop|replace|alter|vacuum)\b/i;
-/** Names that are only dangerous on a file module. */
-const NEEDS_MODULE =
-  /^(?:remove|copy|move|replace|rename|delete|link|run|call|exec|touch|mkdir|rm|cp|mv|install|del|sh|truncate|spawn)$/;
-/** Those modules. */
-const MODULES =
-  /^(?:os|shutil|fs|fsp|fse|promises|path|pathlib|File|FileUtils|Dir|Deno|Bun|subprocess|child_process|cp|IO|Kernel|unlink|shelljs|shell|Path|sh|fsPromises|process|Process)$/;
 
 /**
  * Records the writes that a piece of code names.
@@ -75,6 +52,7 @@ class Scanner {
   readonly #tokens: readonly Token[];
   readonly #language: Lexicon;
   readonly #values: CodeValues;
+  readonly #arguments: CodeArguments;
   /** `const { writeFileSync: w } = require("fs")`. */
   readonly #renamed = new Map<string, string>();
   #cwd: string | undefined;
@@ -94,6 +72,7 @@ class Scanner {
       home: context.home,
       variable: (name) => readVariable(name, state, context)?.[0],
     });
+    this.#arguments = new CodeArguments(tokens, this.#values);
   }
 
   scan(): void {
@@ -121,24 +100,6 @@ class Scanner {
     }
   }
 
-  /** R's own functions, whose names hold dots. */
-  #callR(i: number, last: string, start: number): void {
-    const name = this.#isMark(i - 1, ".")
-      ? `${this.#tokens[i - 2]?.value}.${last}`
-      : last;
-    const named = this.#namedArgument(start, "file") ??
-      this.#namedArgument(start, "path") ??
-      this.#namedArgument(start, "filename");
-    const target = R_FIRST.test(name)
-      ? named ?? this.#argument(start, 0)
-      : R_SECOND.test(name)
-      ? named ?? this.#argument(start, 1)
-      : name === "save"
-      ? named
-      : undefined;
-    if (target !== undefined) this.#write(target, "content");
-  }
-
   /** `Path("x").write_text(…)`, `(base / "x").touch()`, `p.unlink()`. */
   #pathAt(i: number): void {
     if (this.#isMark(i - 1, ".")) return;
@@ -157,9 +118,13 @@ class Scanner {
       (this.#tokens[i + 1]?.kind === "text" || name === "open");
     if (!bracket && !bare && name !== "`") return;
     const start = bracket ? i + 2 : i + 1;
-    if (this.#language === "r") this.#callR(i, name, start);
+    if (this.#language === "r") {
+      const target = this.#arguments.writtenByR(i, start);
+      if (target !== undefined) this.#write(target, "content");
+    }
     if (!this.#trusted(i, name)) return;
-    const exact = this.#values.value(start) ?? this.#named(start, "file");
+    const exact = this.#values.value(start) ??
+      this.#arguments.leading(start, "file");
     const first = exact ?? this.#values.partial(start);
     if (
       name === "open" || name === "fopen" || name === "openSync" ||
@@ -188,7 +153,7 @@ class Scanner {
     }
     if (
       TEMPORARY.test(name) && this.#follows(i, /^(?:tempfile|Dir|Tempfile)$/) &&
-      this.#namedArgument(start, "dir") === undefined
+      this.#arguments.named(start, "dir") === undefined
     ) {
       const { state, context } = this.#call;
       const place = readVariable("TMPDIR", state, context)?.[0] || "/tmp";
@@ -196,7 +161,7 @@ class Scanner {
     }
     if (first === undefined) {
       if (SECOND.test(name) || MOVES.test(name)) {
-        const second = this.#argument(start, 1);
+        const second = this.#arguments.at(start, 1);
         if (second !== undefined) this.#write(second, "content");
       }
       if (name === "extractall" || name === "save") this.#keyword(start);
@@ -209,10 +174,10 @@ class Scanner {
       if (changes) this.#write(first.text, "content");
     } else if (MOVES.test(name)) {
       this.#write(first.text, "tree");
-      const second = this.#argument(start, 1);
+      const second = this.#arguments.at(start, 1);
       if (second !== undefined) this.#write(second, "content");
     } else if (SECOND.test(name)) {
-      const second = this.#argument(start, 1);
+      const second = this.#arguments.at(start, 1);
       if (second !== undefined) {
         this.#write(
           second,
@@ -227,7 +192,7 @@ class Scanner {
       name === "extractall" || name === "extract" || name === "unpack_archive"
     ) {
       const path = name === "unpack_archive" || name === "extract"
-        ? this.#argument(start, 1)
+        ? this.#arguments.at(start, 1)
         : first.text;
       if (path !== undefined) this.#write(path, "content");
     } else if (name === "save" && /[/.]/.test(first.text)) {
@@ -289,12 +254,12 @@ class Scanner {
       return;
     }
     if (first === undefined) return;
-    const mode = this.#argument(start, 1) ??
-      this.#namedArgument(start, "mode") ??
-      this.#namedArgument(start, "flags");
+    const mode = this.#arguments.at(start, 1) ??
+      this.#arguments.named(start, "mode") ??
+      this.#arguments.named(start, "flags");
     const isDeno = this.#follows(i, /^Deno$/);
     if (isDeno) {
-      const text = this.#callText(start);
+      const text = this.#arguments.words(start);
       if (/(?:write|create|append|truncate|createNew)/.test(text)) {
         this.#write(first.text, "content");
       }
@@ -303,7 +268,9 @@ class Scanner {
     if (mode !== undefined && /^[rbtU]*$/.test(mode)) return;
     if (mode === undefined) {
       if (
-        !/O_(?:WRONLY|RDWR|CREAT|APPEND|TRUNC)/.test(this.#callText(start)) &&
+        !/O_(?:WRONLY|RDWR|CREAT|APPEND|TRUNC)/.test(
+          this.#arguments.words(start),
+        ) &&
         name !== "createFile"
       ) return;
     }
@@ -316,7 +283,7 @@ class Scanner {
   /** Where a started program runs, when the call says so. */
   #inDirectory(start: number, run: () => void): void {
     const before = this.#cwd;
-    this.#cwd = this.#namedArgument(start, "cwd") ?? before;
+    this.#cwd = this.#arguments.named(start, "cwd") ?? before;
     run();
     this.#cwd = before;
   }
@@ -474,60 +441,9 @@ class Scanner {
     return false;
   }
 
-  /** The literal value of the n-th argument of a call. */
-  #argument(start: number, n: number): string | undefined {
-    if (n === 0) return this.#values.value(start)?.text;
-    let depth = 0;
-    let count = 0;
-    for (let j = start; j < this.#tokens.length && j < start + 400; j++) {
-      const token = this.#tokens[j];
-      if (token?.kind !== "mark") continue;
-      if (/[([{]/.test(token.value)) depth++;
-      else if (/[)\]}]/.test(token.value)) {
-        if (depth-- === 0) return undefined;
-      } else if (token.value === ";" && depth === 0) return undefined;
-      else if (token.value === "," && depth === 0 && ++count === n) {
-        return (this.#values.value(j + 1) ?? this.#values.partial(j + 1))
-          ?.text;
-      }
-    }
-    return undefined;
-  }
-
-  #named(start: number, name: string): Valued | undefined {
-    return this.#tokens[start]?.value === name && this.#isMark(start + 1, "=")
-      ? this.#values.value(start + 2)
-      : undefined;
-  }
-
-  #namedArgument(start: number, name: string): string | undefined {
-    for (let j = start; j < this.#tokens.length && j < start + 60; j++) {
-      if (this.#isMark(j, ")")) return undefined;
-      if (
-        this.#tokens[j]?.value === name &&
-        (this.#isMark(j + 1, "=") || this.#isMark(j + 1, ":"))
-      ) {
-        return this.#values.value(j + 2)?.text;
-      }
-    }
-    return undefined;
-  }
-
   #keyword(start: number): void {
-    const path = this.#namedArgument(start, "path");
+    const path = this.#arguments.named(start, "path");
     if (path !== undefined) this.#write(path, "content");
-  }
-
-  #callText(start: number): string {
-    const words: string[] = [];
-    for (
-      let j = start;
-      j < this.#tokens.length && j < start + 40 && !this.#isMark(j, ")");
-      j++
-    ) {
-      words.push(this.#tokens[j]?.value ?? "");
-    }
-    return words.slice(1).join(" ");
   }
 
   #isMark(i: number, value: string): boolean {

@@ -6,6 +6,12 @@
  */
 import { joinPath } from "@bulkhead/sandbox/paths";
 import { ANY, isKnown } from "../holes.ts";
+import {
+  type CodeSurroundings,
+  expandHome,
+  interpolatedSurrounding,
+  temporaryPlace,
+} from "./code_surroundings.ts";
 import type { Lexicon, Token } from "./tokens.ts";
 
 /** A value and the token after it. */
@@ -16,16 +22,6 @@ export interface Valued {
   end: number;
   /** The expression is a path object, whose methods write. */
   isPath?: boolean;
-}
-
-/** What is known around the code. */
-export interface CodeSurroundings {
-  /** What it sees as its arguments. */
-  argv: readonly string[];
-  /** The home directory, when known. */
-  home: string | undefined;
-  /** A variable's value, when known. */
-  variable(name: string): string | undefined;
 }
 
 /** Deepest nesting of an expression that is read. */
@@ -237,7 +233,9 @@ export class CodeValues {
       ) {
         value = {
           ...value,
-          text: this.#homed(value.text, name === "expanduser"),
+          text: name === "expanduser"
+            ? expandHome(value.text, this.#around)
+            : value.text,
           end: value.end + 4,
         };
       } else if (
@@ -257,12 +255,6 @@ export class CodeValues {
     return value;
   }
 
-  #homed(text: string, expands: boolean): string {
-    return expands && this.#around.home !== undefined
-      ? text.replace(/^~(?=\/|$)/, this.#around.home)
-      : text;
-  }
-
   /** f"{base}/x", `${base}/x`, "#{base}/x", "$base/x": when every part is known. */
   #interpolated(text: string): string | undefined {
     let complete = true;
@@ -278,38 +270,13 @@ export class CodeValues {
       (whole, name?: string, other?: string) => {
         if (whole === "{{" || whole === "}}") return whole.charAt(0);
         const key = (name ?? (other === undefined ? "" : "$" + other)).trim();
-        const known = this.#known.get(key)?.text ?? this.#surrounding(key) ??
-          this.#calculated(key);
+        const known = this.#known.get(key)?.text ??
+          interpolatedSurrounding(key, this.#around);
         if (known === undefined) complete = false;
         return known ?? ANY;
       },
     );
     return complete || this.#partial ? result : undefined;
-  }
-
-  /** The text between an interpolation's braces, when it names environment or home. */
-  #surrounding(expression: string): string | undefined {
-    const name =
-      /^(?:process\.env\.|\$ENV\{|(?:(?:process\.env|os\.environ|ENV)\[|(?:os\.environ\.get|os\.getenv|Deno\.env\.get|ENV\.fetch)\()\s*["'])(\w+)["'\])}\s]*$/
-        .exec(expression)?.[1];
-    if (name !== undefined) return this.#around.variable(name);
-    return /^(?:[\w()'":]+\.)*(?:homedir|Path\.home|Dir\.home)(?:\(\))?$/
-        .test(expression)
-      ? this.#around.home
-      : undefined;
-  }
-
-  /** `path.join("..", "x")` and the like between an interpolation's braces, home or not. */
-  #calculated(expression: string): string | undefined {
-    if (/^[\w.$]*(?:tmpdir|gettempdir)\(?\)?$/.test(expression)) {
-      return this.#temporary();
-    }
-    return undefined;
-  }
-
-  /** The system's directory for temporary files. */
-  #temporary(): string {
-    return this.#around.variable("TMPDIR") || "/tmp";
   }
 
   /** Arguments and environment: `sys.argv[1]`, `process.env.HOME`, `ENV["HOME"]`. */
@@ -353,7 +320,7 @@ export class CodeValues {
     }
     if (/(?:^|\.)(?:tmpdir|gettempdir)$/.test(name)) {
       const called = this.isMark(end, "(") ? end + 2 : end;
-      return { text: this.#temporary(), end: called };
+      return { text: temporaryPlace(this.#around), end: called };
     }
     if (/^(?:__dirname|import\.meta\.dirname)$/.test(name)) {
       return { text: ".", end };
@@ -392,7 +359,7 @@ export class CodeValues {
           parts.shift() ?? ".",
         );
         return {
-          text: this.#homed(text, last === "expanduser"),
+          text: last === "expanduser" ? expandHome(text, this.#around) : text,
           end: k + 1,
           isPath,
         };

@@ -7,6 +7,7 @@ import { buildCommands } from "./commands_builds.ts";
 import { documentCommands } from "./commands_documents.ts";
 import { fileCommands } from "./commands_files.ts";
 import { operationCommands } from "./commands_operations.ts";
+import { projectCommands } from "./commands_projects.ts";
 import { READS, type VerbSpec, type VerbTable } from "./verb_spec.ts";
 
 /** Programs that only read, unless an option names an output; each between blanks. */
@@ -37,6 +38,7 @@ export const VERB_TABLES: readonly VerbTable[] = [
   buildCommands,
   documentCommands,
   operationCommands,
+  projectCommands,
 ];
 
 /**

@@ -4,201 +4,20 @@
  * @module
  */
 import { readAwk } from "./awk.ts";
-import { type Call, type CallReader, refuses, writes } from "./call.ts";
+import { type CallReader, refuses, writes } from "./call.ts";
 import { scanCode } from "./code.ts";
 import { INSTALL } from "./installs.ts";
-import { hasOption, optionValue, readOptions } from "./options.ts";
+import { readOptions } from "./options.ts";
 import { denoPackages, nodePackages } from "./packages_node.ts";
 import { readPowerShell } from "./powershell.ts";
 import { readSed } from "./sed.ts";
-import { type Stream, UNKNOWN_STREAM } from "./state.ts";
-import type { Lexicon } from "./tokens.ts";
+import { UNKNOWN_STREAM } from "./state.ts";
+
 import { applyTable } from "./verbs.ts";
+import { python } from "./python.ts";
+import { fromInput, interpreter, script } from "./scripts.ts";
 
 const IN_PLACE = { rule: "in-place", label: "in-place file edit" } as const;
-
-/** Modules that `python -m` runs as tools of their own. */
-function pythonModule(
-  call: Call,
-  module: string,
-  args: readonly string[],
-): Stream {
-  const run = (argv: readonly string[]) =>
-    call.context.run.argv(argv, call.state.fork(), call.stdin);
-  switch (module) {
-    case "pip":
-    case "ensurepip":
-    case "pip3":
-      return run([
-        "pip",
-        ...module === "ensurepip" ? ["install", "pip"] : args,
-      ]);
-    case "venv":
-    case "virtualenv": {
-      const read = readOptions(args, { takes: "--prompt -p --python" });
-      for (const path of read.operands) writes(call, path);
-      return UNKNOWN_STREAM;
-    }
-    case "zipfile":
-    case "tarfile": {
-      const at = args.findIndex((arg) =>
-        /^(?:-e|--extract|-c|--create)$/.test(arg)
-      );
-      if (at === -1) return UNKNOWN_STREAM;
-      const extracts = /^(?:-e|--extract)$/.test(args[at] ?? "");
-      writes(call, extracts ? args[at + 2] ?? "." : args[at + 1] ?? ".");
-      return UNKNOWN_STREAM;
-    }
-    case "json.tool": {
-      const read = readOptions(args, { takes: "--indent" });
-      if (read.operands[1] !== undefined) writes(call, read.operands[1]);
-      return UNKNOWN_STREAM;
-    }
-    case "compileall":
-    case "py_compile": {
-      const read = readOptions(args, { takes: "-d -p -s -x -i -j -r -o" });
-      for (const path of read.operands) writes(call, path);
-      return UNKNOWN_STREAM;
-    }
-    case "cProfile":
-    case "profile": {
-      const output = optionValue(
-        readOptions(args, { takes: "-o -s", stopsAtOperand: true }),
-        "-o",
-      );
-      if (output !== undefined) writes(call, output);
-      return UNKNOWN_STREAM;
-    }
-    case "build": {
-      const read = readOptions(args, {
-        takes: "-o --outdir -C --config-setting",
-      });
-      writes(
-        call,
-        optionValue(read, "-o", "--outdir") ?? read.operands[0] ?? ".",
-      );
-      return UNKNOWN_STREAM;
-    }
-    default:
-      return run([module, ...args]);
-  }
-}
-
-const python: CallReader = (call) => {
-  const { args } = call;
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i] ?? "";
-    if (/^-[bBdEhiIOPqsSuvVx]*c$/.test(arg)) {
-      scanCode(call, args[i + 1] ?? "", "python", args.slice(i + 2));
-      return UNKNOWN_STREAM;
-    }
-    if (/^-[bBdEhiIOPqsSuvVx]*c./.test(arg)) {
-      scanCode(
-        call,
-        arg.slice(arg.indexOf("c") + 1),
-        "python",
-        args.slice(i + 1),
-      );
-      return UNKNOWN_STREAM;
-    }
-    const module = /^-[bBdEhiIOPqsSuvVx]*m(.*)$/.exec(arg);
-    if (module !== null) {
-      return module[1] === ""
-        ? pythonModule(call, args[i + 1] ?? "", args.slice(i + 2))
-        : pythonModule(call, module[1] ?? "", args.slice(i + 1));
-    }
-    if (arg === "-W" || arg === "-X") i++;
-    else if (arg === "-" || !arg.startsWith("-")) {
-      return script(call, arg, args.slice(i + 1), "python");
-    }
-  }
-  if (!args.some((arg) => /^(?:-V|--version|-h|--help)$/.test(arg))) {
-    fromInput(call, "python", []);
-  }
-  return UNKNOWN_STREAM;
-};
-
-/** A script file, which is known only when the command itself has written it. */
-function script(
-  call: Call,
-  file: string,
-  given: readonly string[],
-  language: Lexicon,
-): Stream {
-  // `process.argv` of a script holds its name, which code of an option has not.
-  const args = language === "javascript" && /^(?:node|bun|tsx)/.test(call.name)
-    ? [file, ...given]
-    : given;
-  if (file === "-" || /^\/dev\/(?:stdin|fd\/0)$/.test(file)) {
-    fromInput(call, language, args);
-  } else {
-    const { text } = call.context.readFile(file, call.state);
-    if (text !== undefined) scanCode(call, text, language, args);
-    else if (
-      /(?:^|\/)setup\.py$/.test(file) &&
-      args.some((arg) => /^(?:install|develop)$/.test(arg))
-    ) {
-      call.context.run.argv(
-        ["pip", "install", "."],
-        call.state.fork(),
-        UNKNOWN_STREAM,
-      );
-    } else if (/(?:^|\/)manage\.py$/.test(file)) return UNKNOWN_STREAM;
-  }
-  return UNKNOWN_STREAM;
-}
-
-function fromInput(
-  call: Call,
-  language: Lexicon,
-  args: readonly string[],
-): void {
-  if (call.stdin.text !== undefined) {
-    scanCode(call, call.stdin.text, language, args);
-  }
-}
-
-/** Interpreters that take code by one option and a script by the first operand. */
-function interpreter(
-  language: Lexicon,
-  codeOptions: string,
-  takes = "",
-): CallReader {
-  const names = codeOptions.split(" ");
-  return (call) => {
-    // `node -pe code` is print and evaluate, not the code "e".
-    const given = call.args.map((arg) => arg === "-pe" ? "-e" : arg);
-    const read = readOptions(given, {
-      takes: `${codeOptions} ${takes}`,
-      stopsAtOperand: true,
-    });
-    let coded = false;
-    for (const [name, value] of read.options) {
-      if (names.includes(name) && value !== undefined) {
-        coded = true;
-        scanCode(call, value, language, read.operands);
-      }
-    }
-    if (coded) return UNKNOWN_STREAM;
-    const [file, ...args] = read.operands;
-    if (file !== undefined) return script(call, file, args, language);
-    if (
-      !hasOption(
-        read,
-        "-v",
-        "--version",
-        "-h",
-        "--help",
-        "-c",
-        "--check",
-        "--test",
-      )
-    ) {
-      fromInput(call, language, []);
-    }
-    return UNKNOWN_STREAM;
-  };
-}
 
 const perl: CallReader = (call) => {
   const codes: string[] = [];

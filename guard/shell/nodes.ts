@@ -8,15 +8,13 @@ import type {
   Case,
   CommandNode,
   CompoundList,
-  For,
   Pipeline,
   PipelineNode,
   Script,
-  Select,
   Statement,
   While,
 } from "unbash";
-import { ANY, SEG } from "../holes.ts";
+import { SEG } from "../holes.ts";
 import { anyOf, runAndOr } from "./and_or.ts";
 import { runCommand } from "./command.ts";
 import type { Context } from "./context.ts";
@@ -27,12 +25,9 @@ import {
   type State,
   type Stream,
   UNKNOWN_STREAM,
-  type Values,
 } from "./state.ts";
-import { expandFields, expandScalar, visitSubstitutions } from "./words.ts";
-
-/** Most items of a literal list that a loop is followed for one by one. */
-const MAX_ITEMS = 24;
+import { expandScalar, visitSubstitutions } from "./words.ts";
+import { descends, loop, runFor } from "./loops.ts";
 
 /** Most calls of a function inside of itself that are followed. */
 const MAX_RECURSION = 3;
@@ -147,7 +142,12 @@ function runNode(
       return runCase(node, state, stdin, context);
     case "For":
     case "Select":
-      return runFor(node, state, stdin, context);
+      return runFor(
+        node,
+        state,
+        context,
+        (inner) => runList(node.body, inner, stdin, context),
+      );
     case "ArithmeticFor": {
       visitArithmetic(node, state, context);
       return loop(
@@ -274,41 +274,6 @@ function runCase(
   return anyOf(branches.map((one) => one.output), !always);
 }
 
-function runFor(
-  node: For | Select,
-  state: State,
-  stdin: Stream,
-  context: Context,
-): Stream {
-  const name = node.name.value;
-  const fields = node.wordlist === undefined
-    ? [...state.positional]
-    : node.wordlist.flatMap((word) => expandFields(word, state, context));
-  const body = (inner: State) => runList(node.body, inner, stdin, context);
-  if (
-    node.type === "For" && fields.length <= MAX_ITEMS &&
-    fields.every((field) => field.length === 1)
-  ) {
-    let output: Stream = EMPTY_STREAM;
-    for (const field of fields) {
-      if (!context.step()) break;
-      const inner = state.fork();
-      inner.set(name, [field]);
-      output = joinStreams(output, body(inner));
-      // `break` and `continue` end one round, not the shell.
-      inner.ended = false;
-      state.merge([inner], false);
-    }
-    return output;
-  }
-  const all: Values = fields.flat();
-  const values = new Set(all);
-  state.set(name, [
-    values.size === 0 ? [""] : values.size > 200 ? [ANY] : [...values],
-  ]);
-  return loop(state, context, body);
-}
-
 function runWhile(
   node: While,
   state: State,
@@ -319,52 +284,6 @@ function runWhile(
     runList(node.clause, inner, stdin, context);
     return runList(node.body, inner, stdin, context);
   });
-}
-
-/** Whether every directory is one of some others, or lies below one. */
-function descends(places: Values, others: Values): boolean {
-  return places.every((place) =>
-    others.some((other) => place === other || place.startsWith(other + "/"))
-  );
-}
-
-/** Follows a body that runs any number of times, until nothing changes any more. */
-function loop(
-  state: State,
-  context: Context,
-  body: (inner: State) => Stream,
-): Stream {
-  let output: Stream = UNKNOWN_STREAM;
-  for (let round = 0; round < 3 && context.step(); round++) {
-    const inner = state.fork();
-    const before = state.fork();
-    const printed = body(inner);
-    inner.ended = false;
-    output = round === 0 ? anyOf([EMPTY_STREAM, printed], false) : output;
-    const changed = inner.changedFrom(before);
-    const last = round === 2;
-    if (last) {
-      for (const name of changed) {
-        if (state.get(name)?.length === 1) inner.set(name, [[ANY]]);
-      }
-      // Going down further cannot reach what the first rounds did not.
-      if (descends(inner.cwd, state.cwd)) inner.cwd = state.cwd;
-      else if (inner.cwd !== state.cwd) inner.cwd = [ANY];
-    }
-    const values = changed.map((name) => state.get(name));
-    const { cwd } = state;
-    state.merge([inner], true);
-    const grew = changed.some((name, i) =>
-      JSON.stringify(values[i]) !== JSON.stringify(state.get(name))
-    ) || JSON.stringify(cwd) !== JSON.stringify(state.cwd);
-    if (!grew) {
-      break;
-    }
-    if (last) {
-      body(state.fork());
-    }
-  }
-  return output;
 }
 
 /**

@@ -10,6 +10,7 @@ import { hasWriteSign } from "../write_sign.ts";
 import type { Context } from "./context.ts";
 import { joinedPath, statements, type Word } from "./powershell_words.ts";
 import type { State } from "./state.ts";
+import { bindParameters, takeFunctions } from "./powershell_functions.ts";
 
 /** Which parameters and positions of a cmdlet name what it writes. */
 interface Cmdlet {
@@ -112,7 +113,13 @@ export function readPowerShell(
     else if (pipes && words.every(isPlainName)) state.set("_", [[SEG]]);
     const called = functions.get((words[0]?.text ?? "").toLowerCase());
     if (called === undefined) statement(words, state, context, given);
-    else callFunction(called, words.slice(1), state, context);
+    else {
+      const inner = bindParameters(called, words.slice(1), state);
+      context.nested(() => {
+        readPowerShell(called.body, inner, context);
+        return {};
+      });
+    }
   }
   for (
     const match of text.matchAll(
@@ -131,78 +138,6 @@ export function readPowerShell(
       }
     }
   }
-}
-
-/** A function of the text: the names of its parameters, and what it does. */
-interface PowerFunction {
-  parameters: string[];
-  body: string;
-}
-
-/** Takes the functions out of a text: they do nothing until they are called. */
-function takeFunctions(
-  text: string,
-): { rest: string; functions: Map<string, PowerFunction> } {
-  const functions = new Map<string, PowerFunction>();
-  let rest = text;
-  for (let n = 0; n < 50; n++) {
-    const head = /(?:^|[\s;{}])function\s+([\w:-]+)\s*(?:\(([^()]*)\))?\s*\{/i
-      .exec(rest);
-    if (head === null) break;
-    const from = head.index + head[0].length;
-    const end = closingBrace(rest, from);
-    let body = rest.slice(from, end);
-    const declared = /^\s*param\s*\(([^()]*)\)/i.exec(body);
-    if (declared !== null) body = body.slice(declared[0].length);
-    const names = [...(head[2] ?? declared?.[1] ?? "").matchAll(/\$(\w+)/g)];
-    functions.set((head[1] ?? "").toLowerCase(), {
-      parameters: names.map((name) => (name[1] ?? "").toLowerCase()),
-      body,
-    });
-    rest = `${rest.slice(0, head.index)};${rest.slice(end + 1)}`;
-  }
-  return { rest, functions };
-}
-
-/** The brace that closes the one before a place; strings are skipped. */
-function closingBrace(text: string, from: number): number {
-  let depth = 1;
-  for (let i = from; i < text.length; i++) {
-    const char = text[i] ?? "";
-    if (char === "'" || char === '"') {
-      const close = text.indexOf(char, i + 1);
-      if (close === -1) return text.length;
-      i = close;
-    } else if (char === "{") depth++;
-    else if (char === "}" && --depth === 0) return i;
-  }
-  return text.length;
-}
-
-/** Runs a function's body with what it is given, by place or by name. */
-function callFunction(
-  called: PowerFunction,
-  args: readonly Word[],
-  state: State,
-  context: Context,
-): void {
-  const inner = state.fork();
-  const free = [...called.parameters];
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i];
-    if (arg === undefined) break;
-    const named = arg.quoted ? undefined : /^-(\w+)$/.exec(arg.text)?.[1];
-    const name = named?.toLowerCase() ?? free[0];
-    const value = named === undefined ? arg : args[++i];
-    if (name === undefined) break;
-    inner.set(name, [[value?.text ?? ANY]]);
-    const at = free.indexOf(name);
-    if (at !== -1) free.splice(at, 1);
-  }
-  context.nested(() => {
-    readPowerShell(called.body, inner, context);
-    return {};
-  });
 }
 
 /** A literal that stays in its directory: `"a","b"`, `1..3`. */

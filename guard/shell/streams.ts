@@ -4,7 +4,7 @@
  * @module
  */
 import { ANY, isKnown, SEG, SUB } from "../holes.ts";
-import { unescapeText } from "./builtins.ts";
+import { unescapeText } from "./builtins_text.ts";
 import type { Call } from "./call.ts";
 import { hasOption, readOptions } from "./options.ts";
 import { linesOf, type Stream, UNKNOWN_STREAM } from "./state.ts";

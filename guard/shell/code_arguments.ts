@@ -1,0 +1,123 @@
+/**
+ * The arguments of a call in scripting code: by place, by name.
+ *
+ * @module
+ */
+import { R_FIRST, R_SECOND } from "./code_names.ts";
+import type { CodeValues, Valued } from "./code_values.ts";
+import type { Token } from "./tokens.ts";
+
+/** Reads the arguments of calls off a list of tokens. */
+export class CodeArguments {
+  readonly #tokens: readonly Token[];
+  readonly #values: CodeValues;
+
+  /**
+   * Prepares reading.
+   *
+   * @param tokens The code.
+   * @param values Reads the value of each argument.
+   */
+  constructor(tokens: readonly Token[], values: CodeValues) {
+    this.#tokens = tokens;
+    this.#values = values;
+  }
+
+  /**
+   * The n-th argument of a call.
+   *
+   * @param start Index of the first token behind the bracket.
+   * @param n Which one, from 0.
+   * @returns its value, or `undefined` when it is computed.
+   */
+  at(start: number, n: number): string | undefined {
+    if (n === 0) return this.#values.value(start)?.text;
+    let depth = 0;
+    let count = 0;
+    for (let j = start; j < this.#tokens.length && j < start + 400; j++) {
+      const token = this.#tokens[j];
+      if (token?.kind !== "mark") continue;
+      if (/[([{]/.test(token.value)) depth++;
+      else if (/[)\]}]/.test(token.value)) {
+        if (depth-- === 0) return undefined;
+      } else if (token.value === ";" && depth === 0) return undefined;
+      else if (token.value === "," && depth === 0 && ++count === n) {
+        return (this.#values.value(j + 1) ?? this.#values.partial(j + 1))
+          ?.text;
+      }
+    }
+    return undefined;
+  }
+
+  /**
+   * The first argument, when it is given by name.
+   *
+   * @param start Index of the first token behind the bracket.
+   * @param name The name.
+   * @returns its value.
+   */
+  leading(start: number, name: string): Valued | undefined {
+    return this.#tokens[start]?.value === name &&
+        this.#values.isMark(start + 1, "=")
+      ? this.#values.value(start + 2)
+      : undefined;
+  }
+
+  /**
+   * An argument that is given by name, or a key of an options object.
+   *
+   * @param start Index of the first token behind the bracket.
+   * @param name The name.
+   * @returns its value.
+   */
+  named(start: number, name: string): string | undefined {
+    for (let j = start; j < this.#tokens.length && j < start + 60; j++) {
+      if (this.#values.isMark(j, ")")) return undefined;
+      if (
+        this.#tokens[j]?.value === name &&
+        (this.#values.isMark(j + 1, "=") || this.#values.isMark(j + 1, ":"))
+      ) {
+        return this.#values.value(j + 2)?.text;
+      }
+    }
+    return undefined;
+  }
+
+  /**
+   * The words of a call behind its first argument, for flags that are no literals.
+   *
+   * @param start Index of the first token behind the bracket.
+   * @returns the words.
+   */
+  words(start: number): string {
+    const words: string[] = [];
+    for (
+      let j = start;
+      j < this.#tokens.length && j < start + 40 &&
+      !this.#values.isMark(j, ")");
+      j++
+    ) {
+      words.push(this.#tokens[j]?.value ?? "");
+    }
+    return words.slice(1).join(" ");
+  }
+
+  /**
+   * What one of R's own functions writes; their names hold dots.
+   *
+   * @param i Index of the last word of the name.
+   * @param start Index of the first token behind the bracket.
+   * @returns the target.
+   */
+  writtenByR(i: number, start: number): string | undefined {
+    const last = this.#tokens[i]?.value ?? "";
+    const name = this.#values.isMark(i - 1, ".")
+      ? `${this.#tokens[i - 2]?.value}.${last}`
+      : last;
+    const named = this.named(start, "file") ?? this.named(start, "path") ??
+      this.named(start, "filename");
+    if (R_FIRST.test(name)) return named ?? this.at(start, 0);
+    if (R_SECOND.test(name)) return named ?? this.at(start, 1);
+    return name === "save" ? named : undefined;
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * What the functions of scripting languages do, by their names. Data only.
+ *
+ * @module
+ */
+
+/** Calls whose first argument is written. */
+export const FIRST =
+  /^(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|mkdir|mkdirSync|mkdtemp|mkdtempSync|truncate|truncateSync|chmod|chmodSync|chown|chownSync|utimes|utimesSync|makedirs|mkdirs?|mkdir_p|mkpath|make_path|touch|writeTextFile|writeTextFileSync|ensureDir|ensureDirSync|ensureFile|outputFile|outputFileSync|outputJson|outputJsonSync|writeJson|writeJSON|writeJsonSync|file_put_contents|mkfifo|mknod|to_csv|to_json|to_parquet|to_excel|to_pickle|to_html|savefig|saveas|binwrite|writelines_to|atomic_write|setxattr|utime|lchmod|lchown|chflags)$/;
+/** Calls whose first argument is removed. */
+export const REMOVES =
+  /^(?:unlink|unlinkSync|rm|rmSync|rmdir|rmdirSync|remove|removeSync|removedirs|rmtree|rm_rf|rm_r|rm_f|remove_tree|emptyDir|emptyDirSync|del|deleteSync|rimraf|delete)$/;
+/** Calls that make a temporary file or directory, which the system's place is for. */
+export const TEMPORARY =
+  /^(?:mkdtemp|mkstemp|NamedTemporaryFile|TemporaryDirectory|TemporaryFile|mktmpdir)$/;
+/** Calls whose second argument is written. */
+export const SECOND =
+  /^(?:copyFile|copyFileSync|copy|copy2|copyfile|copytree|cp|cpSync|cp_r|copySync|copy_file|copy_entry|symlink|symlinkSync|link|linkSync|ln_s|ln_sf|linkto|make_archive_to|extractall_to|urlretrieve|install|fcopy)$/;
+/** Calls that remove the first argument and write the second. */
+export const MOVES =
+  /^(?:rename|renameSync|renames|replace_file|move|moveSync|mv)$/;
+/** Calls that run a command line. */
+export const RUNS =
+  /^(?:system|popen|exec|execSync|getoutput|getstatusoutput|check_output|check_call|run|call|Popen|spawn|spawnSync|execFile|execFileSync|shell_exec|passthru|proc_open|qx|`|sh|execa|execaSync|execaCommand|backticks|capture2|capture3|capture2e)$/;
+/** R: functions whose first argument is written. */
+export const R_FIRST =
+  /^(?:sink|pdf|png|jpeg|tiff|svg|unlink|file\.remove|file\.create|dir\.create|ggsave)$/;
+/** R: functions whose second argument is written. */
+export const R_SECOND =
+  /^(?:write\.(?:csv2?|table)|write_\w+|saveRDS|writeLines|fwrite|dput|file\.copy|file\.rename)$/;
+/** Methods of a path object that write it. */
+export const PATH_METHODS =
+  /^(?:write_text|write_bytes|touch|mkdir|unlink|rmdir|chmod|symlink_to|hardlink_to|rename|replace|open|write|rmtree|delete|mkpath|binwrite)$/;
+/** SQL that changes a database. */
+export const STATEMENT =
+  /^\s*(?:create|insert|update|delete|drop|replace|alter|vacuum)\b/i;
+/** Names that are only dangerous on a file module. */
+export const NEEDS_MODULE =
+  /^(?:remove|copy|move|replace|rename|delete|link|run|call|exec|touch|mkdir|rm|cp|mv|install|del|sh|truncate|spawn)$/;
+/** Those modules. */
+export const MODULES =
+  /^(?:os|shutil|fs|fsp|fse|promises|path|pathlib|File|FileUtils|Dir|Deno|Bun|subprocess|child_process|cp|IO|Kernel|unlink|shelljs|shell|Path|sh|fsPromises|process|Process)$/;

@@ -1,0 +1,126 @@
+/**
+ * Programs that make projects, check out other version control, and copy from clouds. Data only.
+ *
+ * @module
+ */
+import {
+  ALL,
+  each,
+  HERE,
+  READS,
+  type VerbTable,
+  verbTable,
+} from "./verb_spec.ts";
+
+/** The rows by program. */
+export const projectCommands: VerbTable = verbTable(() => ({
+  // Scaffolding
+  rails: { subs: { new: { operands: "first", takes: "-d" } } },
+  "django-admin": {
+    subs: {
+      startproject: { operands: "second" },
+      startapp: { operands: "second" },
+    },
+  },
+  poetry: {
+    takes: "-C --directory",
+    subs: {
+      new: { operands: "all", takes: "--name" },
+      build: { writes: "-o --output" },
+      export: { writes: "-o --output" },
+    },
+  },
+  mix: { subs: { new: { operands: "first" } } },
+  flutter: {
+    subs: { create: { operands: "final", takes: "--org -t --platforms" } },
+  },
+  "cargo-generate": { writes: "--destination" },
+  cookiecutter: { writes: "-o --output-dir" },
+  degit: { operands: "second" },
+  ...each("sv nest nuxi expo vue gatsby hexo astro remix", {
+    subs: each("create new init", {
+      operands: "first",
+      takes: "-t -p --template --package-manager",
+    }),
+  }),
+  ...each("bzr fossil", {
+    subs: each("clone branch checkout export", { operands: "second" }),
+  }),
+  jj: { subs: { git: { subs: { clone: { operands: "second" } } } } },
+  gio: {
+    subs: {
+      ...each("trash remove mkdir set save", { operands: "all" }),
+      copy: { operands: "last" },
+      move: { operands: "all" },
+    },
+  },
+  ng: { takes: "--style", writes: "--directory --output-path" },
+  // Version control beside git, cloud tools that copy to local files
+  hg: {
+    subs: {
+      clone: { operands: "second", takes: "-b -r -u" },
+      archive: { operands: "all", takes: "-r -t -p" },
+      init: ALL,
+      ...each("commit ci update up pull add addremove revert import strip", {
+        takes: "-m -u -r -I -X -l",
+        here: true,
+      }),
+    },
+  },
+  svn: {
+    takes: "-r --username --password",
+    subs: {
+      ...each("checkout co export", { operands: "second", takes: "-r" }),
+      ...each("rm delete del add mkdir revert", {
+        operands: "all",
+        takes: "-m",
+      }),
+      ...each("update up cleanup", {
+        operands: "all",
+        takes: "-r",
+        here: true,
+      }),
+    },
+  },
+  gh: {
+    takes: "-R --repo",
+    subs: {
+      release: { writes: "-D -O --dir --output", takes: "-p -R --pattern" },
+      run: { writes: "-D --dir", takes: "-n -R" },
+      repo: { subs: { clone: { operands: "second" } } },
+      gist: READS,
+    },
+  },
+  kaggle: { writes: "-p --path" },
+  "huggingface-cli": {
+    takes: "--revision --repo-type --include --exclude",
+    writes: "--local-dir --cache-dir",
+  },
+  hf: {
+    takes: "--revision --repo-type --include --exclude",
+    writes: "--local-dir --cache-dir",
+  },
+  terraform: {
+    writes: "-out -state -state-out -backup -chdir",
+    singleDash: true,
+    subs: {
+      fmt: {
+        operands: "all",
+        unless: "-check -diff",
+        singleDash: true,
+        here: true,
+      },
+      ...each("init get apply destroy import", HERE),
+    },
+  },
+  helm: {
+    takes: "-n --namespace --kube-context",
+    subs: {
+      package: { writes: "-d --destination", here: true },
+      pull: { writes: "-d --destination --untardir", here: true },
+      create: ALL,
+      template: { writes: "--output-dir" },
+    },
+  },
+  tofu: { writes: "-out -state -state-out -chdir", singleDash: true },
+}));
