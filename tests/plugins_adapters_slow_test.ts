@@ -9,7 +9,8 @@ import { findHarness } from "./support/harnesses.ts";
 
 const ADAPTERS = new URL("./fixtures/adapters/", import.meta.url).pathname;
 
-Deno.test("adapters work in the AI SDK, the OpenAI Agents SDK, pi and Mastra", async () => {
+/** Runs the tests of a file that imports packages which nothing else here needs. */
+async function testWithPackages(file: string, passed: string): Promise<void> {
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
       "test",
@@ -17,7 +18,7 @@ Deno.test("adapters work in the AI SDK, the OpenAI Agents SDK, pi and Mastra", a
       "--no-config",
       "--no-lock",
       `--import-map=${ADAPTERS}import_map.json`,
-      `${ADAPTERS}adapters.ts`,
+      `${ADAPTERS}${file}`,
     ],
     env: { NO_COLOR: "1" },
     stdin: "null",
@@ -25,8 +26,14 @@ Deno.test("adapters work in the AI SDK, the OpenAI Agents SDK, pi and Mastra", a
   const said = new TextDecoder().decode(stdout) +
     new TextDecoder().decode(stderr);
   assert(success, said);
-  assertStringIncludes(said, "5 passed");
-});
+  assertStringIncludes(said, passed);
+}
+
+Deno.test("adapters work in the AI SDK, the OpenAI Agents SDK, pi and Mastra", () =>
+  testWithPackages("adapters.ts", "5 passed"));
+
+Deno.test("arguments are judged as another validator judges them", () =>
+  testWithPackages("schemas.ts", "1 passed"));
 
 const claude = await findHarness("claude");
 Deno.test({
