@@ -42,7 +42,7 @@ export interface GuardDeciderOptions extends GuardScope {
 export async function guardDecider(
   options: GuardDeciderOptions,
 ): Promise<Decider> {
-  const { decideCall } = await import("@bulkhead/guard");
+  const { decideCall } = await import("@bulkhead/guard/explain");
   const marker = guardMarker(options);
   return {
     name: "guard",

@@ -196,6 +196,11 @@ export class HostedSession {
   }
 
   async #openTools({ config, readLine }: SessionSetup): Promise<SessionTools> {
+    if (!this.#wantsPlugins(config)) {
+      const registry = { get: () => undefined, *[Symbol.iterator]() {} };
+      const close = (): Promise<void> => Promise.resolve();
+      return { registry, hooks: [], notices: config.notices, close };
+    }
     const { openTools } = await import("./tools.ts");
     return await openTools(
       this.#args,
@@ -204,6 +209,12 @@ export class HostedSession {
       this.#io,
       readLine,
     );
+  }
+
+  /** Whether plugins are on, or named on the command line, which is switching them on. */
+  #wantsPlugins({ config }: ResolvedConfig): boolean {
+    return config.enabled || this.#places.claims !== undefined ||
+      this.#args.pluginDirs.length > 0 || this.#args.trusted.length > 0;
   }
 
   #openGuard({ roots }: SessionSetup): Promise<Decider> {

@@ -7,6 +7,7 @@ import {
   type PluginsConfig,
   registerPlugins,
   type ResolvedConfig,
+  type Tool,
   ToolRegistry,
   type TrustPin,
 } from "@bulkhead/plugins";
@@ -19,7 +20,7 @@ import { askTrust } from "./trust_prompt.ts";
 /** The tools and hooks of a session, and what the user has configured. */
 export interface SessionTools {
   /** The tools of trusted plugins. */
-  registry: ToolRegistry;
+  registry: Pick<ToolRegistry, "get"> & Iterable<Tool>;
   /** The hooks of trusted plugins. */
   hooks: readonly LoadedHook[];
   /** What people should see, one line each. */
