@@ -26,7 +26,7 @@ import {
 } from "@bulkhead/worker/fleet";
 import { HostBeat } from "../worker/fleet_nats/hosts.ts";
 import { eventually } from "./support/eventually.ts";
-import { startProgram } from "./support/fleet_program.ts";
+import { ended, startProgram } from "./support/fleet_program.ts";
 import { startNats, TestLink, type TestServer } from "./support/nats_server.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { sideBySide, type Waiting } from "./support/side_by_side.ts";
@@ -328,7 +328,7 @@ natsTest(
       );
       // Awake again it finds that it has lost, and writes nothing more.
       child.kill("SIGCONT");
-      await child.status;
+      await ended(child);
       assertEquals(await lastTick(dir), last);
       assert(next.lease.valid);
       await next.end();

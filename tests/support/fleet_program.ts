@@ -9,13 +9,16 @@ import { eventually } from "./eventually.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 
-/** Starts `tests/support/<name>` and waits until it says that it is ready. */
+/** Starts `tests/support/<name>` and waits until it says that it is ready; `under` goes before its command line. */
 export async function startProgram(
   name: string,
   args: readonly string[],
+  under: readonly string[] = [],
 ): Promise<Deno.ChildProcess> {
-  const child = new Deno.Command(Deno.execPath(), {
+  const [program = "", ...before] = [...under, Deno.execPath()];
+  const child = new Deno.Command(program, {
     args: [
+      ...before,
       "run",
       "-A",
       "--no-lock",
@@ -31,6 +34,13 @@ export async function startProgram(
   reader.cancel().catch(() => {});
   if (done) throw new Error(`${name} ended before it was ready`);
   return child;
+}
+
+/** Waits until a program has ended by itself. */
+export async function ended(child: Deno.ChildProcess): Promise<void> {
+  let over = false;
+  child.status.then(() => over = true);
+  await eventually("the program ends by itself", () => over);
 }
 
 /** Kills programs, those that have ended as well. */

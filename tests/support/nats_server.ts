@@ -29,6 +29,8 @@ export async function startNats(
   options: {
     jetstream?: boolean;
     config?: string;
+    /** What it listens on; loopback by default. */
+    address?: string;
     port?: number;
     dir?: string;
   } = {},
@@ -36,7 +38,7 @@ export async function startNats(
   const dir = options.dir ?? await Deno.makeTempDir();
   const port = options.port ?? freePort();
   const config = [
-    `listen: "127.0.0.1:${port}"`,
+    `listen: "${options.address ?? "127.0.0.1"}:${port}"`,
     ...options.jetstream === false ? [] : [
       `jetstream { store_dir: "${dir}/data", max_file: 2GB, max_mem: 64MB }`,
     ],

@@ -1,0 +1,128 @@
+/**
+ * Two hosts on two networks of their own, with a cable between them that is pulled.
+ *
+ * @module
+ */
+import { assert } from "@std/assert";
+import type { AgentScript } from "@bulkhead/worker";
+import { claimSession, connectFleet } from "@bulkhead/worker/fleet";
+import { eventually } from "./support/eventually.ts";
+import { ended, killAll, startProgram } from "./support/fleet_program.ts";
+import { startNats } from "./support/nats_server.ts";
+import { hasTool } from "./support/require_tool.ts";
+
+const LEASE = { leaseMs: 4_000, marginMs: 2_000, stopMs: 2_000 };
+
+/** Writes the time into a file all the while. */
+const TICKER: AgentScript = {
+  schema: 1,
+  turns: [{
+    steps: [{
+      tool: "Bash",
+      input: {
+        command: "while :; do date +%s%3N >> ticks; sleep 0.02; done",
+        timeout: 120_000,
+      },
+    }],
+  }],
+};
+
+async function ip(command: string): Promise<boolean> {
+  const { success } = await new Deno.Command("ip", {
+    args: command.split(" "),
+    stdout: "null",
+    stderr: "null",
+  }).output();
+  return success;
+}
+
+/** A network namespace and a cable to it; `undefined` without the right to make them. */
+async function network(): Promise<
+  { name: string; cable: string; near: string } & AsyncDisposable | undefined
+> {
+  const name = `bh${Deno.pid}`, cable = `${name}a`, far = `${name}b`;
+  const net = `10.213.${Deno.pid % 250}`;
+  const steps = [
+    `netns add ${name}`,
+    `link add ${cable} type veth peer name ${far} netns ${name}`,
+    `addr add ${net}.1/30 dev ${cable}`,
+    `link set ${cable} up`,
+    `-n ${name} addr add ${net}.2/30 dev ${far}`,
+    `-n ${name} link set lo up`,
+    `-n ${name} link set ${far} up`,
+  ];
+  const undo = async () => {
+    await ip(`link del ${cable}`);
+    await ip(`netns del ${name}`);
+  };
+  for (const step of steps) {
+    if (await ip(step)) continue;
+    await undo();
+    return undefined;
+  }
+  return { name, cable, near: `${net}.1`, [Symbol.asyncDispose]: undo };
+}
+
+Deno.test({
+  name:
+    "fleet: a host whose cable is pulled ends its agent before another begins",
+  ignore: ![
+    hasTool("nats-server"),
+    hasTool("ip", "apt-get install iproute2"),
+  ].every((there) => there),
+  sanitizeOps: false,
+  sanitizeResources: false,
+  async fn() {
+    await using net = await network();
+    if (net === undefined) {
+      // No tool that could be installed: not even CI has the right everywhere.
+      return void await Deno.stderr.write(new TextEncoder().encode(
+        "skipped: no right to make a network namespace; run as root\n",
+      ));
+    }
+    const dir = await Deno.realPath(await Deno.makeTempDir());
+    await Deno.mkdir(`${dir}/ws`);
+    const lastTick = async () => {
+      const text = await Deno.readTextFile(`${dir}/ws/ticks`).catch(() => "");
+      return Number(text.trim().split("\n").at(-1) ?? 0);
+    };
+    const children: Deno.ChildProcess[] = [];
+    try {
+      await using server = await startNats({ address: "0.0.0.0" });
+      await using two = await connectFleet({
+        servers: `nats://127.0.0.1:${server.port}`,
+        host: "two",
+      });
+      const sessionId = crypto.randomUUID();
+      const child = await startProgram("fleet_host.ts", [
+        `nats://${net.near}:${server.port}`,
+        dir,
+        sessionId,
+        JSON.stringify({ ...LEASE, script: TICKER }),
+      ], ["ip", "netns", "exec", net.name]);
+      children.push(child);
+      await eventually("the agent works", async () => await lastTick() > 0);
+      assert(await ip(`link set ${net.cable} down`));
+      const next = await claimSession(two, {
+        shortId: "next",
+        sessionId,
+        ...LEASE,
+      });
+      const began = Date.now();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const last = await lastTick();
+      assert(
+        last < began,
+        `the old agent wrote ${last - began} ms after the new one could begin`,
+      );
+      // Plugged in again it finds that it has lost, and writes nothing more.
+      assert(await ip(`link set ${net.cable} up`));
+      await ended(child);
+      assert(await lastTick() === last && next.lease.valid);
+      await next.end();
+    } finally {
+      await killAll(children);
+      await Deno.remove(dir, { recursive: true });
+    }
+  },
+});
