@@ -7,11 +7,11 @@
 import type { IsolationBackend } from "@bulkhead/sandbox";
 import { callResult, handlerAnswer, RESTARTING } from "./answers.ts";
 import { answerAction, headlessActions, type HostActions } from "./actions.ts";
+import { CallContext } from "./call_context.ts";
 import { callSignal } from "./call_signal.ts";
 import {
   decodeToolResult,
   encodeArguments,
-  type HostContext,
   type NativeToolResult,
 } from "./codec.ts";
 import {
@@ -87,11 +87,12 @@ export class NativePlugin implements AsyncDisposable {
   readonly name: string;
   readonly #options: NativePluginOptions;
   readonly #supervisor: Supervisor;
-  #cwd = "/";
+  readonly #context: CallContext;
 
   private constructor(report: LibraryReport, options: NativePluginOptions) {
     this.name = options.name ?? report.name;
     this.#options = options;
+    this.#context = new CallContext(options);
     // Answered at once, done later: the plugin's calling frame must not be unmapped under it.
     const reload = () => {
       setTimeout(() => this.reload().catch(() => {}), 0);
@@ -109,9 +110,6 @@ export class NativePlugin implements AsyncDisposable {
       options,
       (action, args) => answerAction(actions, action, args, context),
     );
-    if (options.context === undefined && options.cwd === undefined) {
-      this.#cwd = currentDirectory();
-    }
   }
 
   /**
@@ -170,7 +168,8 @@ export class NativePlugin implements AsyncDisposable {
     options: CallToolOptions = {},
   ): Promise<NativeToolResult> {
     const { onUpdate } = options;
-    const text = encodeArguments(args, this.#context(options.cwd));
+    const context = this.#context.of(this.#supervisor.session, options.cwd);
+    const text = encodeArguments(args, context);
     const graceMs = this.#options.limits?.cancelGraceMs ??
       DEFAULT_LIMITS.cancelGraceMs;
     using stop = callSignal(options.signal, options.timeoutMs);
@@ -369,16 +368,6 @@ export class NativePlugin implements AsyncDisposable {
     await this.close();
   }
 
-  #context(cwd: string | undefined): HostContext {
-    const context: HostContext = this.#options.context === undefined
-      ? { cwd: this.#options.cwd ?? this.#cwd }
-      : { ...this.#options.context };
-    const { session } = this.#supervisor;
-    if (session !== undefined) context.sessionId = session;
-    if (cwd !== undefined) context.cwd = cwd;
-    return context;
-  }
-
   async #ask(
     kind: InvokeKind,
     what: string,
@@ -395,14 +384,5 @@ export class NativePlugin implements AsyncDisposable {
       timeoutMs,
     );
     return handlerAnswer(this.name, what, outcome);
-  }
-}
-
-function currentDirectory(): string {
-  try {
-    return Deno.cwd();
-  } catch {
-    // Removed, or not ours to know.
-    return "/";
   }
 }
