@@ -173,18 +173,24 @@ function textRecord(
 
 /** `guard explain`. */
 export const explain: Verb = {
-  usage: "explain 'COMMAND' [--cwd DIR] [--root DIR]",
+  usage: "explain 'COMMAND' [--cwd DIR] [--root DIR] [--exit-code]",
   summary: "show what a command would write, and what the guard says",
   help: [
     "--cwd DIR       where the command runs (the present directory)",
     "--root DIR      a root that may be written; may be given more than once (the cwd)",
     "--powershell    read the command as PowerShell",
+    "--exit-code     end with 1 when the command is denied; without it the exit code says only that",
+    "                the command was judged",
   ],
   examples: [
     "bulkhead guard explain 'cp a.txt /etc/'",
     "bulkhead guard explain --root /work --cwd /work 'cd src && echo done > ../report.txt'",
   ],
-  flags: { string: ["cwd"], collect: ["root"], boolean: ["powershell"] },
+  flags: {
+    string: ["cwd"],
+    collect: ["root"],
+    boolean: ["powershell", "exit-code"],
+  },
   run(flags, io) {
     const command = [...flags.operands, ...flags.rest].join(" ");
     if (command === "") {
@@ -222,7 +228,8 @@ export const explain: Verb = {
     } else {
       io.out(describe(io, decision, cwd, roots));
     }
-    return Promise.resolve(0);
+    const denied = flags.on("exit-code") && !decision.allow;
+    return Promise.resolve(denied ? 1 : 0);
   },
 };
 

@@ -328,6 +328,8 @@ Deno.test("guard explain shows effects, targets and the verdict", async () => {
   assertStringIncludes(plain.out, "/work/b");
   assertStringIncludes(plain.out, "deny");
   assert(!plain.out.includes("\x1b"));
+  assertEquals((await guard([...args, "--exit-code"])).code, 1);
+  assertEquals((await guard(["explain", "ls", "--exit-code"])).code, 0);
   const colored = await guard(args, { color: true });
   assertStringIncludes(colored.out, "\x1b[31m");
   const json = JSON.parse((await guard([...args, "--json"])).out);

@@ -22,7 +22,7 @@ import {
   STATEMENT,
   TEMPORARY,
 } from "./code_names.ts";
-import { CodeValues } from "./code_values.ts";
+import { CodeValues, type Valued } from "./code_values.ts";
 import { readVariable } from "./parameters.ts";
 
 const LABEL = {
@@ -288,49 +288,10 @@ class Scanner {
     this.#cwd = before;
   }
 
-  #runs(start: number, first: { text: string; end: number } | undefined): void {
-    if (first !== undefined) {
-      // spawn("rm", ["-rf", "/srv"]) and system("rm", "-rf", "/srv")
-      const rest: string[] = [];
-      let j = first.end;
-      for (let depth = 0; j < this.#tokens.length && j < first.end + 80; j++) {
-        const token = this.#tokens[j];
-        if (
-          token === undefined ||
-          (token.kind === "mark" && /[);{]/.test(token.value) && depth === 0)
-        ) break;
-        if (token.kind === "mark" && token.value === "[") depth++;
-        else if (token.kind === "mark" && token.value === "]") depth--;
-        else if (token.kind === "text") rest.push(token.value);
-        else if (
-          token.kind === "name" &&
-          !/^(?:shell|True|true|check|cwd)$/.test(token.value) &&
-          !this.#values.knows(token.value)
-        ) {
-          if (depth === 0) break;
-        }
-      }
-      if (rest.length > 0 && !/\s/.test(first.text)) {
-        this.#argvOf([first.text, ...rest]);
-      } else this.#shell(first.text);
-      return;
-    }
-    if (this.#isMark(start, "[") || this.#isMark(start, "(")) {
-      const close = this.#isMark(start, "[") ? "]" : ")";
-      const argv: string[] = [];
-      for (
-        let j = start + 1;
-        j < this.#tokens.length && !this.#isMark(j, close);
-        j++
-      ) {
-        const token = this.#tokens[j];
-        if (token?.kind === "text") argv.push(token.value);
-        else if (token?.kind === "name") {
-          argv.push(this.#values.value(j)?.text ?? "\uE000");
-        }
-      }
-      if (argv.length > 0) this.#argvOf(argv);
-    }
+  #runs(start: number, first: Valued | undefined): void {
+    const command = this.#arguments.command(start, first);
+    if (typeof command === "string") this.#shell(command);
+    else if (command !== undefined) this.#argvOf(command);
   }
 
   #shell(text: string): void {

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { ANY } from "../holes.ts";
 import { R_FIRST, R_SECOND } from "./code_names.ts";
 import type { CodeValues, Valued } from "./code_values.ts";
 import type { Token } from "./tokens.ts";
@@ -100,6 +101,73 @@ export class CodeArguments {
       words.push(this.#tokens[j]?.value ?? "");
     }
     return words.slice(1).join(" ");
+  }
+
+  /**
+   * The command line of a call that starts a program: text for a shell, or words.
+   *
+   * @param start Index of the first token behind the bracket.
+   * @param first The first argument, when it is a literal.
+   * @returns the command, or `undefined` when it is computed.
+   */
+  command(
+    start: number,
+    first: Valued | undefined,
+  ): string | string[] | undefined {
+    if (first === undefined) {
+      const close = this.#values.isMark(start, "[")
+        ? "]"
+        : this.#values.isMark(start, "(")
+        ? ")"
+        : undefined;
+      if (close === undefined) return undefined;
+      const argv = this.#list(start + 1, close);
+      return argv.length === 0 ? undefined : argv;
+    }
+    // spawn("rm", ["-rf", "/srv"]) and system("rm", "-rf", "/srv")
+    const rest = this.#following(first.end);
+    return rest.length === 0 || /\s/.test(first.text)
+      ? first.text
+      : [first.text, ...rest];
+  }
+
+  /** The words of a list; what is computed may be any. */
+  #list(from: number, close: string): string[] {
+    const words: string[] = [];
+    for (
+      let j = from;
+      j < this.#tokens.length && !this.#values.isMark(j, close);
+      j++
+    ) {
+      const token = this.#tokens[j];
+      if (token?.kind === "text") words.push(token.value);
+      else if (token?.kind === "name") {
+        words.push(this.#values.value(j)?.text ?? ANY);
+      }
+    }
+    return words;
+  }
+
+  /** The literal words behind a first argument, up to an option or the call's end. */
+  #following(from: number): string[] {
+    const words: string[] = [];
+    let depth = 0;
+    for (let j = from; j < this.#tokens.length && j < from + 80; j++) {
+      const token = this.#tokens[j];
+      if (
+        token === undefined ||
+        (token.kind === "mark" && /[);{]/.test(token.value) && depth === 0)
+      ) break;
+      if (token.kind === "mark" && token.value === "[") depth++;
+      else if (token.kind === "mark" && token.value === "]") depth--;
+      else if (token.kind === "text") words.push(token.value);
+      else if (
+        token.kind === "name" && depth === 0 &&
+        !/^(?:shell|True|true|check|cwd)$/.test(token.value) &&
+        !this.#values.knows(token.value)
+      ) break;
+    }
+    return words;
   }
 
   /**
