@@ -15,15 +15,9 @@ import { readFile, writeFile } from "./acp_files.ts";
 import { AcpFrames } from "./acp_frames.ts";
 import { askMode, openSession } from "./acp_start.ts";
 import { confinement, findAcpProgram } from "./acp_program.ts";
-import { atMost, within } from "./_within.ts";
-import {
-  NEVER,
-  NOT_STARTED,
-  notRunning,
-  startError,
-  withdrawn,
-} from "./_basics.ts";
-import { openBridge } from "./_hosting.ts";
+import { within } from "./_within.ts";
+import { NEVER, notRunning, startError } from "./_basics.ts";
+import { Hosting, openBridge } from "./_hosting.ts";
 import type { AskDesk } from "./ask_desk.ts";
 import type { Bridge } from "./bridge.ts";
 import type {
@@ -36,7 +30,6 @@ import type {
   AgentTurn,
   AskAnswer,
 } from "./driver.ts";
-import { FrameQueue } from "./frame_queue.ts";
 import { JsonRpc, type RpcId } from "./json_rpc.ts";
 import { toolEntry } from "./relays.ts";
 
@@ -65,7 +58,6 @@ export interface AcpOptions {
   readonly readyMs?: number;
 }
 
-const SETTLE_MS = 1500;
 const NOT_FOUND = -32601;
 const FAILED = -32603;
 
@@ -88,24 +80,21 @@ class AcpDriver implements AgentDriver {
   readonly tellsState = true;
   readonly ended: Promise<AgentEnd>;
   readonly #options: AcpOptions;
-  readonly #queue = new FrameQueue();
+  readonly #host = new Hosting();
   readonly #frames = new AcpFrames();
   readonly #asks = new Map<string, OpenAsk>();
   #running: Running | undefined;
-  #start: AgentStart | undefined;
   #prompts: Promise<void> = Promise.resolve();
   #busy = false;
-  #idle: (() => void) | undefined;
-  #resolveEnded: (end: AgentEnd | PromiseLike<AgentEnd>) => void = () => {};
 
   constructor(options: AcpOptions) {
     this.#options = options;
     this.name = `acp:${options.command[0] ?? ""}`;
-    this.ended = new Promise((resolve) => this.#resolveEnded = resolve);
+    this.ended = this.#host.ended;
   }
 
   async start(start: AgentStart): Promise<AgentStarted> {
-    this.#start = start;
+    this.#host.begin(start);
     const { bridge, desk } = await openBridge(start, {
       show: (frame) => this.#show(frame),
     });
@@ -115,7 +104,7 @@ class AcpDriver implements AgentDriver {
       const rpc = new JsonRpc(child, { jsonrpc: "2.0" });
       const running: Running = { child, rpc, bridge, desk };
       this.#running = running;
-      this.#read(running);
+      this.#host.host(child, this.#read(running), () => bridge.close());
       const limit = this.#options.readyMs ?? 60_000;
       const late = `it had no session within ${limit} ms`;
       return await within(this.#open(running, start), limit, late);
@@ -123,7 +112,7 @@ class AcpDriver implements AgentDriver {
       const end = await child?.close({ eofMs: 0, termMs: 2000 }) ?? NEVER;
       if (child === undefined) {
         await bridge.close();
-        this.#resolveEnded(end);
+        this.#host.failed(end);
       } else await this.ended;
       throw startError(this.name, error, end);
     }
@@ -131,7 +120,7 @@ class AcpDriver implements AgentDriver {
 
   send(turn: AgentTurn): Promise<number> {
     const running = this.#running;
-    if (running === undefined || !running.child.status.alive) {
+    if (running === undefined || !this.#host.alive) {
       return Promise.reject(notRunning());
     }
     const images = (turn.images ?? []).map((image) => ({
@@ -181,21 +170,20 @@ class AcpDriver implements AgentDriver {
   }
 
   frames(): AsyncGenerator<readonly AgentFrame[], void, undefined> {
-    return this.#queue.batches();
+    return this.#host.queue.batches();
   }
 
   status(): AgentStatus {
-    return this.#running?.child.status ?? NOT_STARTED;
+    return this.#host.status;
   }
 
-  async close(
-    options: { eofMs?: number; termMs?: number } = {},
-  ): Promise<AgentEnd> {
-    const running = this.#running;
-    if (running === undefined) return NEVER;
-    if (running.child.status.alive && this.#busy) await this.#settle(running);
-    const { by } = await running.child.close(options);
-    return { ...await this.ended, by };
+  close(options: { eofMs?: number; termMs?: number } = {}): Promise<AgentEnd> {
+    return this.#host.close(options, async () => {
+      if (!this.#busy) return;
+      const { rest } = this.#host;
+      await this.interrupt();
+      await rest;
+    });
   }
 
   async #launch(start: AgentStart, bridge: Bridge): Promise<AgentChild> {
@@ -238,24 +226,14 @@ class AcpDriver implements AgentDriver {
     });
   }
 
-  #read(running: Running): void {
-    const reading = running.rpc.read({
+  #read(running: Running): Promise<void> {
+    return running.rpc.read({
       request: (id, method, params, raw) =>
         this.#request(running, id, method, params, raw),
       notice: (method, params, raw) => this.#notice(method, params, raw),
       malformed: (line, size) =>
-        this.#queue.push({ kind: "malformed", size, head: line }, line),
+        this.#host.queue.push({ kind: "malformed", size, head: line }, line),
     });
-    const done = reading.catch((error) =>
-      this.#start?.log?.(`Cannot read the agent: ${error}`)
-    );
-    this.#resolveEnded(running.child.ended.then(async (end) => {
-      await done;
-      this.#queue.end();
-      this.#idle?.();
-      await running.bridge.close();
-      return end;
-    }));
   }
 
   async #open(running: Running, start: AgentStart): Promise<AgentStarted> {
@@ -283,7 +261,7 @@ class AcpDriver implements AgentDriver {
     });
     await askMode(rpc, opened, this.#frames.session);
     const info = isJsonObject(hello.agentInfo) ? hello.agentInfo : {};
-    this.#queue.push({
+    this.#host.queue.push({
       kind: "system",
       subtype: "init",
       cwd: start.cwd,
@@ -331,18 +309,20 @@ class AcpDriver implements AgentDriver {
     }
     this.#busy = false;
     for (const askId of [...this.#asks.keys()]) this.#withdraw(askId);
-    for (const frame of frames) this.#queue.push(frame, JSON.stringify(answer));
-    this.#idle?.();
+    for (const frame of frames) {
+      this.#host.queue.push(frame, JSON.stringify(answer));
+    }
+    this.#host.rested();
   }
 
   #notice(method: string, params: JsonObject, raw: string): void {
     if (method !== "session/update") {
-      this.#queue.push({ kind: "other", ["type_name"]: method }, raw);
+      this.#host.queue.push({ kind: "other", ["type_name"]: method }, raw);
       return;
     }
     const update = isJsonObject(params.update) ? params.update : {};
     for (const frame of this.#frames.update(update)) {
-      this.#queue.push(frame, raw);
+      this.#host.queue.push(frame, raw);
     }
   }
 
@@ -360,7 +340,7 @@ class AcpDriver implements AgentDriver {
           ? params.options.filter(isJsonObject)
           : [];
         this.#asks.set(askId, { id, options });
-        this.#queue.push(this.#frames.ask(askId, params), raw);
+        this.#host.queue.push(this.#frames.ask(askId, params), raw);
         return;
       }
       case "fs/read_text_file":
@@ -370,7 +350,7 @@ class AcpDriver implements AgentDriver {
         this.#serve(
           running,
           id,
-          () => writeFile(running.desk, params, this.#start?.cwd ?? "/"),
+          () => writeFile(running.desk, params, this.#host.cwd),
         );
         return;
       default:
@@ -385,23 +365,16 @@ class AcpDriver implements AgentDriver {
         FAILED,
         error instanceof Error ? error.message : String(error),
       )
-    ).catch((error) => this.#start?.log?.(`Cannot answer the agent: ${error}`));
+    ).catch((error) => this.#host.log(`Cannot answer the agent: ${error}`));
   }
 
   #withdraw(askId: string): void {
     if (!this.#asks.delete(askId)) return;
-    this.#show(withdrawn(askId));
+    this.#host.withdraw(askId, this.#frames.session);
   }
 
   #show(frame: Frame): void {
-    if (this.#frames.session !== "") frame.session_id = this.#frames.session;
-    this.#queue.push(frame, JSON.stringify(frame));
-  }
-
-  async #settle(running: Running): Promise<void> {
-    const idle = new Promise<void>((resolve) => this.#idle = resolve);
-    this.interrupt();
-    await atMost(Promise.race([idle, running.child.ended]), SETTLE_MS);
+    this.#host.show(frame, this.#frames.session);
   }
 }
 

@@ -5,22 +5,15 @@
  */
 
 import { AgentChild, agentEnvironment } from "../agent_child.ts";
-import { type Frame, isJsonObject, type JsonObject } from "../frame.ts";
+import { isJsonObject, type JsonObject } from "../frame.ts";
 import { findCodex } from "./codex_program.ts";
-import { atMost, within } from "./_within.ts";
-import {
-  callOf,
-  NEVER,
-  NOT_STARTED,
-  notRunning,
-  startError,
-  withdrawn,
-} from "./_basics.ts";
-import { openBridge } from "./_hosting.ts";
+import { within } from "./_within.ts";
+import { NEVER, notRunning, startError } from "./_basics.ts";
+import { Hosting, openBridge } from "./_hosting.ts";
 import type { AskDesk } from "./ask_desk.ts";
 import type { Bridge } from "./bridge.ts";
 import { greetCodex, openThread } from "./codex_start.ts";
-import { CodexFrames, type KnownCall } from "./codex_frames.ts";
+import { CodexFrames } from "./codex_frames.ts";
 import { askAnswer, turnParams, withHome } from "./codex_words.ts";
 import type {
   AgentDriver,
@@ -31,9 +24,7 @@ import type {
   AgentStatus,
   AgentTurn,
   AskAnswer,
-  ToolCall,
 } from "./driver.ts";
-import { FrameQueue } from "./frame_queue.ts";
 import { JsonRpc, RpcError, type RpcId } from "./json_rpc.ts";
 import { watchLeftovers } from "./leftovers.ts";
 import { hookEntry } from "./relays.ts";
@@ -71,12 +62,10 @@ export interface CodexOptions {
 const LEFTOVERS = [".git", ".agents", ".aws", ".codex"];
 
 const INTERRUPT_MS = 10_000;
-const SETTLE_MS = 1500;
 const NOT_FOUND = -32601;
 
 /** Everything that exists once Codex runs. */
 interface Running {
-  readonly child: AgentChild;
   readonly rpc: JsonRpc;
   readonly bridge: Bridge;
   readonly desk: AskDesk;
@@ -96,15 +85,11 @@ class CodexDriver implements AgentDriver {
   /** Resolves when the process has ended and what it left is removed. */
   readonly ended: Promise<AgentEnd>;
   readonly #options: CodexOptions;
-  readonly #queue = new FrameQueue();
+  readonly #host = new Hosting();
   readonly #frames = new CodexFrames();
   readonly #asks = new Map<string, { id: RpcId; method: string }>();
-  readonly #calls = new Map<string, KnownCall>();
   #running: Running | undefined;
-  #start: AgentStart | undefined;
   #sending: Promise<unknown> = Promise.resolve();
-  #idle: (() => void) | undefined;
-  #resolveEnded: (end: AgentEnd | PromiseLike<AgentEnd>) => void = () => {};
 
   /**
    * Makes a driver for one process.
@@ -113,7 +98,7 @@ class CodexDriver implements AgentDriver {
    */
   constructor(options: CodexOptions = {}) {
     this.#options = options;
-    this.ended = new Promise((resolve) => this.#resolveEnded = resolve);
+    this.ended = this.#host.ended;
   }
 
   /**
@@ -124,7 +109,7 @@ class CodexDriver implements AgentDriver {
    * @throws {AgentStartError} when Codex does not come up or does not trust the hook
    */
   async start(start: AgentStart): Promise<AgentStarted> {
-    this.#start = start;
+    this.#host.begin(start);
     const entry = hookEntry("/");
     const env = agentEnvironment({
       ...entry.env,
@@ -141,15 +126,18 @@ class CodexDriver implements AgentDriver {
     let bridge: Bridge | undefined;
     try {
       const opened = await openBridge(start, {
-        show: (frame) => this.#show(frame),
-        call: (payload) => this.#callOf(payload),
+        show: (frame) => this.#host.show(frame, this.#frames.root),
+        call: (payload) => this.#host.callOf(payload),
       });
       const { desk } = opened;
       bridge = opened.bridge;
       const rpc = new JsonRpc(child);
-      const running: Running = { child, rpc, bridge, desk, threadId: "" };
+      const running: Running = { rpc, bridge, desk, threadId: "" };
       this.#running = running;
-      this.#read(running, clean);
+      this.#host.host(child, this.#read(running), async () => {
+        await running.bridge.close();
+        await clean();
+      });
       const limit = this.#options.readyMs ?? 30_000;
       const late = `it was not ready within ${limit} ms`;
       return await within(this.#open(running, start), limit, late);
@@ -157,7 +145,7 @@ class CodexDriver implements AgentDriver {
       const end = await child.close({ eofMs: 0, termMs: 2000 });
       await bridge?.close();
       await clean();
-      if (this.#running === undefined) this.#resolveEnded(end);
+      this.#host.failed(end);
       throw startError(this.name, withHome(error, end, env), end);
     }
   }
@@ -208,7 +196,7 @@ class CodexDriver implements AgentDriver {
    * @returns A batch at a time
    */
   frames(): AsyncGenerator<readonly AgentFrame[], void, undefined> {
-    return this.#queue.batches();
+    return this.#host.queue.batches();
   }
 
   /**
@@ -217,7 +205,7 @@ class CodexDriver implements AgentDriver {
    * @returns Its pid, life and exit
    */
   status(): AgentStatus {
-    return this.#running?.child.status ?? NOT_STARTED;
+    return this.#host.status;
   }
 
   /**
@@ -226,22 +214,19 @@ class CodexDriver implements AgentDriver {
    * @param options How long to wait after closing stdin and after TERM
    * @returns How it ended
    */
-  async close(
-    options: { eofMs?: number; termMs?: number } = {},
-  ): Promise<AgentEnd> {
-    const running = this.#running;
-    if (running === undefined) return NEVER;
-    if (running.child.status.alive && this.#frames.turn !== undefined) {
-      await this.#settle(running);
-    }
-    const { by } = await running.child.close(options);
-    return { ...await this.ended, by };
+  close(options: { eofMs?: number; termMs?: number } = {}): Promise<AgentEnd> {
+    return this.#host.close(options, async () => {
+      if (this.#frames.turn === undefined) return;
+      const { rest } = this.#host;
+      this.interrupt().catch(() => {});
+      await rest;
+    });
   }
 
   async #program(path: string): Promise<string> {
     const found = await findCodex("codex", path);
     if (found !== undefined) return found;
-    this.#resolveEnded(NEVER);
+    this.#host.failed(NEVER);
     throw startError(
       this.name,
       'the program "codex" is not on the PATH, install it with "npm install -g @openai/codex"',
@@ -249,26 +234,14 @@ class CodexDriver implements AgentDriver {
     );
   }
 
-  /** Reads Codex to its end, and then clears up. */
-  #read(running: Running, clean: () => Promise<string[]>): void {
-    const reading = running.rpc.read({
+  #read(running: Running): Promise<void> {
+    return running.rpc.read({
       request: (id, method, params, raw) =>
         this.#request(running, id, method, params, raw),
       notice: (method, params, raw) => this.#notice(method, params, raw),
       malformed: (line, size) =>
-        this.#queue.push({ kind: "malformed", size, head: line }, line),
+        this.#host.queue.push({ kind: "malformed", size, head: line }, line),
     });
-    const done = reading.catch((error) =>
-      this.#start?.log?.(`Cannot read Codex: ${error}`)
-    )
-      .then(() => this.#queue.end());
-    this.#resolveEnded(running.child.ended.then(async (end) => {
-      await done;
-      this.#idle?.();
-      await running.bridge.close();
-      await clean();
-      return end;
-    }));
   }
 
   async #open(running: Running, start: AgentStart): Promise<AgentStarted> {
@@ -290,7 +263,7 @@ class CodexDriver implements AgentDriver {
   }
 
   #greet(opened: JsonObject, start: AgentStart, version: string): void {
-    this.#queue.push({
+    this.#host.queue.push({
       kind: "system",
       subtype: "init",
       cwd: start.cwd,
@@ -307,9 +280,7 @@ class CodexDriver implements AgentDriver {
 
   async #send(turn: AgentTurn): Promise<number> {
     const running = this.#running;
-    if (running === undefined || !running.child.status.alive) {
-      throw notRunning();
-    }
+    if (running === undefined || !this.#host.alive) throw notRunning();
     const { rpc, threadId } = running;
     const params = turnParams(threadId, turn);
     const written = new TextEncoder().encode(JSON.stringify(params)).length;
@@ -343,13 +314,13 @@ class CodexDriver implements AgentDriver {
   #notice(method: string, params: JsonObject, raw: string): void {
     const before = this.#frames.turn;
     for (const frame of this.#frames.notice(method, params)) {
-      this.#queue.push(frame, raw);
+      this.#host.queue.push(frame, raw);
     }
     if (before !== undefined && this.#frames.turn === undefined) {
       this.#finished = before;
-      this.#calls.clear();
+      this.#host.calls.clear();
       this.#asks.clear();
-      this.#idle?.();
+      this.#host.rested();
     }
     if (method === "serverRequest/resolved") this.#withdraw(params.requestId);
   }
@@ -367,7 +338,7 @@ class CodexDriver implements AgentDriver {
       askId,
       method,
       params,
-      this.#calls.get(itemId),
+      this.#host.calls.get(itemId),
     );
     if (frame === undefined) {
       if (method === "mcpServer/elicitation/request") {
@@ -381,7 +352,7 @@ class CodexDriver implements AgentDriver {
     }
     this.#asks.set(askId, { id, method });
     const given = running.desk.given(itemId);
-    if (given === undefined) this.#queue.push(frame, raw);
+    if (given === undefined) this.#host.queue.push(frame, raw);
     else this.answer(askId, given);
   }
 
@@ -389,24 +360,7 @@ class CodexDriver implements AgentDriver {
   #withdraw(requestId: unknown): void {
     const askId = `codex-${requestId}`;
     if (!this.#asks.delete(askId)) return;
-    this.#show(withdrawn(askId));
-  }
-
-  #show(frame: Frame): void {
-    if (this.#frames.root !== undefined) frame.session_id = this.#frames.root;
-    this.#queue.push(frame, JSON.stringify(frame));
-  }
-
-  #callOf(payload: JsonObject): ToolCall {
-    const call = callOf(payload, this.#start?.cwd ?? "");
-    if (call.toolUseId !== undefined) this.#calls.set(call.toolUseId, call);
-    return call;
-  }
-
-  async #settle(running: Running): Promise<void> {
-    const idle = new Promise<void>((resolve) => this.#idle = resolve);
-    this.interrupt().catch(() => {});
-    await atMost(Promise.race([idle, running.child.ended]), SETTLE_MS);
+    this.#host.withdraw(askId, this.#frames.root);
   }
 }
 

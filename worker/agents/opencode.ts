@@ -5,19 +5,11 @@
  */
 
 import { AgentChild, type AgentLine } from "../agent_child.ts";
-import { type Frame, isJsonObject, type JsonObject } from "../frame.ts";
-import {
-  callOf,
-  NEVER,
-  NOT_STARTED,
-  notRunning,
-  startError,
-  withdrawn,
-} from "./_basics.ts";
-import { openBridge } from "./_hosting.ts";
+import { isJsonObject, type JsonObject } from "../frame.ts";
+import { NEVER, notRunning, startError } from "./_basics.ts";
+import { Hosting, openBridge, SETTLE_MS } from "./_hosting.ts";
 import type { AskDesk } from "./ask_desk.ts";
 import type { Bridge } from "./bridge.ts";
-import type { KnownCall } from "./codex_frames.ts";
 import type {
   AgentDriver,
   AgentEnd,
@@ -29,7 +21,6 @@ import type {
   AskAnswer,
   ToolCall,
 } from "./driver.ts";
-import { FrameQueue } from "./frame_queue.ts";
 import { OpencodeApi } from "./opencode_api.ts";
 import { keepConfig } from "./opencode_config.ts";
 import { OpencodeFrames } from "./opencode_frames.ts";
@@ -77,7 +68,6 @@ const NO_HELLO =
   "its plugin did not call home, so no turn is started: is OPENCODE_PURE set?";
 const GOING_MS = 1000;
 const ENDED = "it ended before it was ready";
-const SETTLE_MS = 1500;
 
 /** Everything that exists once OpenCode runs. */
 interface Running {
@@ -101,14 +91,10 @@ class OpenCodeDriver implements AgentDriver {
   /** Resolves when the process has ended and what it left is removed. */
   readonly ended: Promise<AgentEnd>;
   readonly #options: OpenCodeOptions;
-  readonly #queue = new FrameQueue();
+  readonly #host = new Hosting();
   readonly #frames = new OpencodeFrames();
   readonly #asks = new Map<string, string>();
-  readonly #calls = new Map<string, KnownCall>();
   #running: Running | undefined;
-  #start: AgentStart | undefined;
-  #idle: (() => void) | undefined;
-  #resolveEnded: (end: AgentEnd | PromiseLike<AgentEnd>) => void = () => {};
 
   /**
    * Makes a driver for one process.
@@ -117,7 +103,7 @@ class OpenCodeDriver implements AgentDriver {
    */
   constructor(options: OpenCodeOptions = {}) {
     this.#options = options;
-    this.ended = new Promise((resolve) => this.#resolveEnded = resolve);
+    this.ended = this.#host.ended;
   }
 
   /**
@@ -128,13 +114,13 @@ class OpenCodeDriver implements AgentDriver {
    * @throws {AgentStartError} when OpenCode does not come up or does not load the plugin
    */
   async start(start: AgentStart): Promise<AgentStarted> {
-    this.#start = start;
+    this.#host.begin(start);
     const password = crypto.randomUUID();
     const path =
       { ...Deno.env.toObject(), ...this.#options.env, ...start.env }.PATH ?? "";
     const command = this.#options.command ?? [await this.#program(path)];
     const { bridge, desk } = await openBridge(start, {
-      show: (frame) => this.#show(frame),
+      show: (frame) => this.#host.show(frame, this.#frames.root),
       call: (payload) => this.#callOf(payload),
     });
     let child: AgentChild;
@@ -165,14 +151,11 @@ class OpenCodeDriver implements AgentDriver {
     }
     const running: Running = { child, bridge, desk, lines: child.lines() };
     this.#running = running;
-    this.#resolveEnded(child.ended.then(async (end) => {
+    this.#host.host(child, child.ended, async () => {
       running.api?.close();
-      this.#idle?.();
-      this.#queue.end();
       await bridge.close();
       await restore();
-      return end;
-    }));
+    });
     try {
       return await this.#open(running, start, password);
     } catch (error) {
@@ -195,15 +178,13 @@ class OpenCodeDriver implements AgentDriver {
    */
   async send(turn: AgentTurn): Promise<number> {
     const api = this.#running?.api;
-    if (api === undefined || this.#running?.child.status.alive !== true) {
-      throw notRunning();
-    }
+    if (api === undefined || !this.#host.alive) throw notRunning();
     const images = (turn.images ?? []).map((image) => ({
       type: "file",
       mime: image.mediaType,
       url: `data:${image.mediaType};base64,${image.data}`,
     }));
-    const [providerID, ...rest] = (this.#start?.model ?? "").split("/");
+    const [providerID, ...rest] = (this.#host.model ?? "").split("/");
     const body: JsonObject = {
       parts: [...images, { type: "text", text: turn.text }],
       ...(rest.length > 0
@@ -252,7 +233,7 @@ class OpenCodeDriver implements AgentDriver {
    * @returns A batch at a time
    */
   frames(): AsyncGenerator<readonly AgentFrame[], void, undefined> {
-    return this.#queue.batches();
+    return this.#host.queue.batches();
   }
 
   /**
@@ -261,7 +242,7 @@ class OpenCodeDriver implements AgentDriver {
    * @returns Its pid, life and exit
    */
   status(): AgentStatus {
-    return this.#running?.child.status ?? NOT_STARTED;
+    return this.#host.status;
   }
 
   /**
@@ -270,16 +251,11 @@ class OpenCodeDriver implements AgentDriver {
    * @param options How long to wait after TERM; a closed stdin means nothing to it
    * @returns How it ended
    */
-  async close(
-    options: { eofMs?: number; termMs?: number } = {},
-  ): Promise<AgentEnd> {
-    const running = this.#running;
-    if (running === undefined) return NEVER;
-    if (running.child.status.alive && running.api !== undefined) {
-      await this.#settle(running, running.api);
-    }
-    const { by } = await running.child.close({ ...options, eofMs: 0 });
-    return { ...await this.ended, by };
+  close(options: { eofMs?: number; termMs?: number } = {}): Promise<AgentEnd> {
+    return this.#host.close({ ...options, eofMs: 0 }, async () => {
+      const api = this.#running?.api;
+      if (api !== undefined) await this.#stop(api);
+    });
   }
 
   async #program(path: string): Promise<string> {
@@ -294,7 +270,7 @@ class OpenCodeDriver implements AgentDriver {
   }
 
   #failed(error: unknown, end: AgentEnd): AgentStartError {
-    if (this.#running === undefined) this.#resolveEnded(end);
+    this.#host.failed(end);
     return startError(this.name, error, end);
   }
 
@@ -324,7 +300,7 @@ class OpenCodeDriver implements AgentDriver {
       ),
     ]);
     this.#read(running, events);
-    this.#queue.push({
+    this.#host.queue.push({
       kind: "system",
       subtype: "init",
       cwd: start.cwd,
@@ -351,7 +327,7 @@ class OpenCodeDriver implements AgentDriver {
     const reading = async (): Promise<void> => {
       for await (const event of events) {
         for (const frame of this.#frames.event(event)) {
-          this.#queue.push(frame, event.raw);
+          this.#host.queue.push(frame, event.raw);
         }
         if (event.type === "permission.asked") {
           this.#asked(running, event.properties, event.raw);
@@ -365,12 +341,13 @@ class OpenCodeDriver implements AgentDriver {
         if (!this.#frames.busy) this.#rest();
       }
     };
-    reading().catch((error) =>
-      this.#start?.log?.(`Cannot read OpenCode: ${error}`)
-    ).then(() => {
-      // A server that we no longer hear is of no use.
-      if (running.child.status.alive) return running.child.close({ eofMs: 0 });
-    });
+    reading().catch((error) => this.#host.log(`Cannot read OpenCode: ${error}`))
+      .then(() => {
+        // A server that we no longer hear is of no use.
+        if (running.child.status.alive) {
+          return running.child.close({ eofMs: 0 });
+        }
+      });
   }
 
   #asked(running: Running, properties: JsonObject, raw: string): void {
@@ -381,14 +358,14 @@ class OpenCodeDriver implements AgentDriver {
     const callId = typeof tool.callID === "string" ? tool.callID : "";
     const given = running.desk.given(callId);
     if (given === undefined) {
-      this.#queue.push(
-        this.#frames.ask(askId, properties, this.#calls.get(callId)),
+      this.#host.queue.push(
+        this.#frames.ask(askId, properties, this.#host.calls.get(callId)),
         raw,
       );
       return;
     }
     this.answer(askId, given).catch((error) =>
-      this.#start?.log?.(`Cannot answer OpenCode: ${error}`)
+      this.#host.log(`Cannot answer OpenCode: ${error}`)
     );
   }
 
@@ -398,7 +375,7 @@ class OpenCodeDriver implements AgentDriver {
       properties.requestID ?? properties.permissionID ?? properties.id
     }`;
     if (!this.#asks.delete(askId)) return;
-    this.#show(withdrawn(askId));
+    this.#host.withdraw(askId, this.#frames.root);
   }
 
   #decline(running: Running, properties: JsonObject): void {
@@ -408,37 +385,28 @@ class OpenCodeDriver implements AgentDriver {
   }
 
   #rest(): void {
-    if (this.#calls.size > 0) this.#calls.clear();
-    this.#idle?.();
-  }
-
-  #show(frame: Frame): void {
-    if (this.#frames.root !== "") frame.session_id = this.#frames.root;
-    this.#queue.push(frame, JSON.stringify(frame));
+    this.#host.calls.clear();
+    this.#host.rested();
   }
 
   #callOf(payload: JsonObject): ToolCall {
-    const call = callOf(payload, this.#start?.cwd ?? "");
-    if (call.toolUseId !== undefined) this.#calls.set(call.toolUseId, call);
+    const call = this.#host.callOf(payload);
     const session = payload.session_id;
     const ours = typeof session !== "string" || session === "" ||
       session === this.#frames.root;
     return ours ? call : { ...call, agentId: session };
   }
 
-  async #settle(running: Running, api: OpencodeApi): Promise<void> {
-    const stop = async (): Promise<void> => {
-      for (const child of this.#frames.busy ? this.#frames.children() : []) {
-        await api.call("POST", `/session/${child}/abort`, undefined, SETTLE_MS);
-      }
-      if (this.#frames.busy) {
-        const rested = new Promise<void>((done) => this.#idle = done);
-        await this.interrupt();
-        await rested;
-      }
-      await api.call("POST", "/global/dispose", undefined, SETTLE_MS);
-    };
-    await atMost(Promise.race([stop(), running.child.ended]), SETTLE_MS);
+  async #stop(api: OpencodeApi): Promise<void> {
+    for (const child of this.#frames.busy ? this.#frames.children() : []) {
+      await api.call("POST", `/session/${child}/abort`, undefined, SETTLE_MS);
+    }
+    if (this.#frames.busy) {
+      const { rest } = this.#host;
+      await this.interrupt();
+      await rest;
+    }
+    await api.call("POST", "/global/dispose", undefined, SETTLE_MS);
   }
 }
 

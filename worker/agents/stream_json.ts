@@ -11,18 +11,8 @@ import {
   agentEnvironment,
   type AgentLine,
 } from "../agent_child.ts";
-import {
-  type Frame,
-  isJsonObject,
-  type JsonObject,
-  parseLine,
-} from "../frame.ts";
-import {
-  askResponse,
-  controlError,
-  controlSuccess,
-  hookAnswer,
-} from "../gate.ts";
+import { type Frame, type JsonObject, parseLine } from "../frame.ts";
+import { askResponse } from "../gate.ts";
 import { TurnState } from "../turn_state.ts";
 import type {
   AgentDriver,
@@ -34,11 +24,10 @@ import type {
   AgentTurn,
   AskAnswer,
   Gate,
-  Verdict,
 } from "./driver.ts";
-import { callOf, NEVER, NOT_STARTED } from "./_basics.ts";
+import { NEVER, NOT_STARTED } from "./_basics.ts";
+import { ControlAnswers } from "./control_answers.ts";
 import { ControlRequests } from "./control_requests.ts";
-import { judgeWithin } from "./judge_within.ts";
 import { AgentStartError } from "./start_error.ts";
 import type { StreamJsonOptions } from "./stream_json_options.ts";
 import { ToolServer } from "./tool_server.ts";
@@ -73,6 +62,7 @@ export class StreamJsonDriver implements AgentDriver {
   readonly #control = new ControlRequests((line) =>
     this.#running().writeUrgent(line)
   );
+  #answers: ControlAnswers | undefined;
   #child: AgentChild | undefined;
   #start: AgentStart | undefined;
   #server: ToolServer | undefined;
@@ -135,6 +125,15 @@ export class StreamJsonDriver implements AgentDriver {
         start.cwd,
       );
     }
+    this.#answers = new ControlAnswers({
+      cwd: start.cwd,
+      judgeMs: this.#options.judgeMs ?? 25_000,
+      serverName: this.#options.serverName ?? "bulkhead",
+      server: this.#server,
+      judge: (call) => start.judge(call),
+      write: (line) => this.#running().writeUrgent(line),
+      log: (line) => start.log?.(line),
+    });
     const argv = this.#options.argv(start);
     const env = agentEnvironment({
       ...this.#options.env,
@@ -203,7 +202,7 @@ export class StreamJsonDriver implements AgentDriver {
     const input = this.#asks.get(askId);
     this.#asks.delete(askId);
     this.#state.answered(askId);
-    this.#reply(askId, () => askResponse(askId, answer, input));
+    this.#answers?.reply(askId, () => askResponse(askId, answer, input));
   }
 
   /**
@@ -377,91 +376,14 @@ export class StreamJsonDriver implements AgentDriver {
     }
     if (frame.kind !== "control_request") return;
     if (frame.request_id === "") {
-      this.#log(
+      this.#start?.log?.(
         `Cannot answer a control request of type "${frame.subtype}": it has no request_id`,
       );
       return;
     }
-    switch (frame.subtype) {
-      case "can_use_tool":
-        this.#asks.set(frame.request_id, frame.input);
-        break;
-      case "hook_callback":
-        this.#judge(frame.request_id, frame.input);
-        break;
-      case "mcp_message":
-        this.#serve(frame.request_id, frame.server_name, frame.message);
-        break;
-      default:
-        this.#reply(
-          frame.request_id,
-          () =>
-            controlError(
-              frame.request_id,
-              `unsupported control_request subtype '${frame.subtype}'`,
-            ),
-        );
-    }
-  }
-
-  /** A callback always gets a decision; whatever goes wrong on our side is a deny. */
-  #judge(requestId: string, input: unknown): void {
-    const event = isJsonObject(input) ? input : {};
-    if (event.hook_event_name !== "PreToolUse") {
-      this.#reply(requestId, () => controlSuccess(requestId, {}));
-      return;
-    }
-    const answer = (verdict: Verdict) =>
-      this.#reply(
-        requestId,
-        () => controlSuccess(requestId, hookAnswer(verdict)),
-      );
-    const verdict = judgeWithin(
-      () =>
-        this.#start?.judge(callOf(event, this.#start.cwd)) ??
-          { decision: "deny", reason: "no judge" },
-      this.#options.judgeMs ?? 25_000,
-    );
-    if (verdict instanceof Promise) verdict.then(answer);
-    else answer(verdict);
-  }
-
-  #serve(
-    requestId: string,
-    serverName: string | undefined,
-    message: unknown,
-  ): void {
-    const server = this.#server;
-    if (
-      server === undefined ||
-      serverName !== (this.#options.serverName ?? "bulkhead")
-    ) {
-      this.#reply(
-        requestId,
-        () =>
-          controlError(requestId, `no MCP server '${serverName ?? ""}' here`),
-      );
-      return;
-    }
-    server.answer(message).then((answer) => {
-      this.#reply(
-        requestId,
-        () => controlSuccess(requestId, { mcp_response: answer }),
-      );
-    });
-  }
-
-  /** Writes an answer; what cannot be written or put into JSON is logged and never thrown. */
-  #reply(requestId: string, build: () => string): void {
-    try {
-      this.#running().writeUrgent(build());
-    } catch (error) {
-      this.#log(
-        `Cannot answer request "${requestId}": ${
-          error instanceof Error ? error.message : error
-        }`,
-      );
-    }
+    if (frame.subtype === "can_use_tool") {
+      this.#asks.set(frame.request_id, frame.input);
+    } else this.#answers?.answer(frame);
   }
 
   #running(): AgentChild {
@@ -471,10 +393,6 @@ export class StreamJsonDriver implements AgentDriver {
       );
     }
     return this.#child;
-  }
-
-  #log(line: string): void {
-    this.#start?.log?.(line);
   }
 }
 
