@@ -267,6 +267,15 @@ function moveStreams(): void {
   libc().dup2(2, 1);
 }
 
+/** When memory runs out, the kernel is to take this process and not its host. Without /proc it decides by itself. */
+function offerToDie(): void {
+  const O_WRONLY = 1;
+  const file = libc().open(cString("/proc/self/oom_score_adj"), O_WRONLY);
+  if (file < 0) return;
+  libc().write(file, encodeText("1000"), 4n);
+  libc().close(file);
+}
+
 /**
  * Serves one plugin over a socket and ends the process with it.
  *
@@ -274,6 +283,7 @@ function moveStreams(): void {
  */
 export async function serveChild(socket: string): Promise<never> {
   moveStreams();
+  offerToDie();
   const conn = await Deno.connect({ transport: "unix", path: socket });
   const connection = new FrameConnection(conn);
   const child = new Child(connection);

@@ -35,6 +35,8 @@ const LIBC = {
   strlen: { parameters: ["u64"], result: "usize" },
   dup2: { parameters: ["i32", "i32"], result: "i32" },
   open: { parameters: ["buffer", "i32"], result: "i32" },
+  write: { parameters: ["i32", "buffer", "usize"], result: "isize" },
+  close: { parameters: ["i32"], result: "i32" },
   mmap: {
     parameters: ["u64", "usize", "i32", "i32", "i32", "i64"],
     result: "u64",

@@ -448,6 +448,11 @@ test("what a plugin does to its own process costs that process at most", async (
   assertEquals(after.total_handles, JSON.parse(before).total_handles + 1);
 });
 
+test("a plugin that eats all memory is the first to go", async () => {
+  await using plugin = await open("process");
+  assertEquals(await say(plugin, "do", { how: "oom" }), "alive oom 1000");
+});
+
 test("a death that comes of itself, long after the call that caused it, is told", async () => {
   const death = Promise.withResolvers<AbiError>();
   await using plugin = await open("process", { onCrash: death.resolve });
