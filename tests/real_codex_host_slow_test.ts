@@ -6,6 +6,7 @@ import {
 } from "@std/assert";
 import { codexDriver } from "../worker/agents/codex.ts";
 import { type AgentWorld, makeWorld } from "./support/agent_world.ts";
+import { refusalsIn } from "./support/agent_refusals.ts";
 import { findHarness } from "./support/harnesses.ts";
 import { GREET, hostAgent, OFF_LIMITS } from "./support/hosted.ts";
 
@@ -303,30 +304,7 @@ Deno.test({
   ignore,
   async fn() {
     await using world = await makeWorld({ steps: [] });
-    const program = async (name: string, text: string) => {
-      await Deno.writeTextFile(
-        `${world.home}/${name}`,
-        `#!/bin/sh\n${text}\n`,
-        { mode: 0o755 },
-      );
-      return [`${world.home}/${name}`];
-    };
-    const start = (
-      command: string[] | undefined,
-      env: Record<string, string> = {},
-      readyMs = 20_000,
-    ) =>
-      codexDriver({ ...(command === undefined ? {} : { command }), readyMs })
-        .start({
-          cwd: world.workspace,
-          env: { ...world.env, ...env },
-          judge: () => ({ decision: "deny" }),
-        });
-    const says = async (started: Promise<unknown>, ...parts: string[]) => {
-      const error = await assertRejects(() => started, Error);
-      for (const part of parts) assertStringIncludes(error.message, part);
-      assert(!error.message.includes("\n"), error.message);
-    };
+    const { program, start, says } = refusalsIn(world, codexDriver);
     await says(
       start(undefined, { PATH: "/nowhere" }),
       "not on the PATH",
