@@ -84,7 +84,7 @@ export function renderHookFile(
 }
 
 /** The form that the version understands. */
-export function chooseForm(
+function chooseForm(
   forms: readonly HookForm[],
   rendering: HookRendering,
 ): HookForm {

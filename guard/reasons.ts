@@ -8,7 +8,7 @@ import type { Effect } from "./effect.ts";
 import { showValue } from "./holes.ts";
 
 /** What every reason starts with. */
-export const REASON_PREFIX = "eval guard: ";
+const REASON_PREFIX = "eval guard: ";
 
 /**
  * The sentence of a denial.

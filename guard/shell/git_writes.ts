@@ -32,7 +32,7 @@ export const ROUTING: Pick<EffectName, "rule" | "label"> = {
   label: "git repository routing escape",
 };
 /** A working tree outside. */
-export const WORKTREE: Pick<EffectName, "rule" | "label"> = {
+const WORKTREE: Pick<EffectName, "rule" | "label"> = {
   rule: "git-worktree",
   label: "git worktree add (working tree outside the sandbox)",
 };

@@ -25,7 +25,7 @@ export const UNKNOWN_STREAM: Stream = {};
 export const EMPTY_STREAM: Stream = { text: "" };
 
 /** Most alternatives that are followed for one value. */
-export const MAX_VALUES = 24;
+const MAX_VALUES = 24;
 
 /** Longest text that is built from parts. */
 const MAX_LENGTH = 65_536;
