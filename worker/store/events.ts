@@ -8,7 +8,7 @@ import {
   namePermission,
   withFileLock,
 } from "@bulkhead/sandbox";
-import type { WorkerHome } from "./home.ts";
+import { type WorkerHome, WRITE_LOCK_MS } from "./home.ts";
 
 /** One event. */
 export interface WorkerEvent {
@@ -148,7 +148,7 @@ async function rotate(path: string): Promise<void> {
   if (!await tooLarge(path)) return;
   await withFileLock(`${path}.lock`, async () => {
     if (await tooLarge(path)) await Deno.rename(path, `${path}.1`);
-  });
+  }, { timeoutMs: WRITE_LOCK_MS });
 }
 
 async function tooLarge(path: string): Promise<boolean> {

@@ -34,6 +34,9 @@ export interface WorkerFiles {
 /** Bytes that a socket path may have: the kernel's field without its final NUL. */
 export const SOCKET_PATH_LIMIT: number = Deno.build.os === "darwin" ? 103 : 107;
 
+/** How long a write waits for its turn: hundreds of workers may start at once on a busy disk. */
+export const WRITE_LOCK_MS = 60_000;
+
 /**
  * The places under a home.
  *

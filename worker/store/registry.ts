@@ -11,7 +11,7 @@ import {
   withFileLock,
   writeFileAtomic,
 } from "@bulkhead/sandbox";
-import type { WorkerHome } from "./home.ts";
+import { type WorkerHome, WRITE_LOCK_MS } from "./home.ts";
 import { checkRows, migrateRow, type RegistryRow, writtenRow } from "./rows.ts";
 import { StoreError } from "./store_error.ts";
 
@@ -56,10 +56,8 @@ export async function readRegistry(home: WorkerHome): Promise<Registry> {
       { shared: true },
     );
   } catch (error) {
-    // A home that does not exist yet, or one that may only be read: rename is atomic anyway.
-    if (error instanceof StoreError || error instanceof Deno.errors.TimedOut) {
-      throw error;
-    }
+    // A home that does not exist yet, one that may only be read, or many writers: rename is atomic anyway.
+    if (error instanceof StoreError) throw error;
     return await read(home.registry);
   }
 }
@@ -110,7 +108,7 @@ export async function updateRegistry(
     };
     await writeFileAtomic(home.registry, JSON.stringify(file, null, 2) + "\n");
     return written;
-  });
+  }, { timeoutMs: WRITE_LOCK_MS });
 }
 
 async function read(path: string): Promise<Registry> {

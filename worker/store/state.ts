@@ -10,7 +10,7 @@ import {
   withFileLock,
   writeFileAtomic,
 } from "@bulkhead/sandbox";
-import { workerFiles, type WorkerHome } from "./home.ts";
+import { workerFiles, type WorkerHome, WRITE_LOCK_MS } from "./home.ts";
 import { StoreError } from "./store_error.ts";
 
 /** The words for how a worker stands. */
@@ -177,5 +177,5 @@ export async function updateState(
     };
     await writeFileAtomic(files.state, JSON.stringify(state, null, 2) + "\n");
     return state;
-  });
+  }, { timeoutMs: WRITE_LOCK_MS });
 }
