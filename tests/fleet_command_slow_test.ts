@@ -557,10 +557,12 @@ commandTest(
       for (
         const args of [
           ["run", "--fleet", ...agent, "x"],
-          ["run", "--fleet", "--here", ...agent, "x"],
           ["worker", "start", "other", "--fleet", ...agent],
-          ["worker", "list", "--fleet"],
-          ["fleet", "queue", "x", "--agent", "scripted"],
+          ...server !== gone ? [] : [
+            ["run", "--fleet", "--here", ...agent, "x"],
+            ["worker", "list", "--fleet"],
+            ["fleet", "queue", "x", "--agent", "scripted"],
+          ],
         ]
       ) {
         const failed = await bulkhead(...args);

@@ -7,7 +7,10 @@
  */
 import { DeliverPolicy, type JsMsg } from "@nats-io/jetstream";
 import { headers } from "@nats-io/transport-node";
+import { atMost } from "../agents/_within.ts";
 import type { ClientFrame } from "../client.ts";
+import { framesOf } from "../client_answers.ts";
+import { pause } from "./pause.ts";
 import type { Fleet } from "./connection.ts";
 import { followStream } from "./follow.ts";
 import { frameSubject } from "./names.ts";
@@ -100,12 +103,7 @@ export class FramePublisher {
 
   /** Resolves when everything that was taken is confirmed, or after `ms`. */
   async flush(ms: number): Promise<boolean> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<void>((resolve) =>
-      timer = setTimeout(resolve, ms)
-    );
-    await Promise.race([this.#pump ?? Promise.resolve(), late]);
-    clearTimeout(timer);
+    await atMost(this.#pump ?? Promise.resolve(), ms);
     return this.#queue.length === 0;
   }
 
@@ -125,7 +123,7 @@ export class FramePublisher {
         wait = 50;
       } catch (error) {
         this.#onTrouble(error);
-        await new Promise((resolve) => setTimeout(resolve, wait));
+        await pause(wait);
         wait = Math.min(wait * 2, 2_000);
       }
     }
@@ -234,8 +232,8 @@ export async function* readFleetFrames(
 /** The part of a message that the reader has not had yet; `undefined` when there is none. */
 function batchOf(message: JsMsg, cursor: number): FrameBatch | undefined {
   const from = Number(message.headers?.get(FROM));
-  const frames = message.json<ClientFrame[]>();
-  if (!Number.isSafeInteger(from) || !Array.isArray(frames)) return undefined;
+  const frames = framesIn(message);
+  if (!Number.isSafeInteger(from) || frames === undefined) return undefined;
   const next = from + frames.length;
   if (next <= cursor) return undefined;
   const known = Math.max(0, cursor - from);
@@ -245,6 +243,20 @@ function batchOf(message: JsMsg, cursor: number): FrameBatch | undefined {
     next,
     gap: from > cursor || (known === 0 && message.headers?.get(GAP) === "1"),
   };
+}
+
+/** What somebody published that is no list of frames counts as nothing. */
+function framesIn(message: JsMsg): ClientFrame[] | undefined {
+  let value: unknown;
+  try {
+    value = message.json();
+  } catch {
+    return undefined;
+  }
+  const frames = framesOf(value);
+  return Array.isArray(value) && frames.length === value.length
+    ? frames
+    : undefined;
 }
 
 /** The sequence of the message that holds a frame, by halving: the server knows only its own numbers. */

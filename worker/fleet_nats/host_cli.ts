@@ -20,7 +20,7 @@ import type { Fleet } from "./connection.ts";
 import { FleetError, reasonOf } from "./error.ts";
 import { hostDriver } from "./host_agents.ts";
 import { grantsOf } from "./job_options.ts";
-import type { JobRecord } from "./jobs.ts";
+import type { JobRecord } from "./job_record.ts";
 import {
   type HostOptions,
   offerHost,

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { atMost } from "../agents/_within.ts";
 import type { Fleet } from "./connection.ts";
 import { FLEET_SCHEMA, token } from "./names.ts";
 import { untilAnswered } from "./provision.ts";
@@ -84,12 +85,7 @@ export class HostBeat {
     };
     this.#writing = this.#writing.then(purge).catch(() => {});
     // A server that is gone lets the word run out by itself.
-    let late: ReturnType<typeof setTimeout> | undefined;
-    await Promise.race([
-      this.#writing,
-      new Promise((resolve) => late = setTimeout(resolve, TAKE_BACK_MS)),
-    ]);
-    clearTimeout(late);
+    await atMost(this.#writing, TAKE_BACK_MS);
   }
 
   get #key(): string {

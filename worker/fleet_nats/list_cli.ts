@@ -11,7 +11,8 @@ import {
 import { visible } from "../cli/render.ts";
 import type { PageHost } from "../page/source.ts";
 import type { Fleet } from "./connection.ts";
-import { type JobRecord, listJobs } from "./jobs.ts";
+import type { JobRecord } from "./job_record.ts";
+import { listJobs } from "./jobs.ts";
 import { machinesOf } from "./machines.ts";
 import { type FleetSession, viewFleet } from "./remote.ts";
 

@@ -27,15 +27,14 @@ export {
   type LeaseOptions,
   type LeaseStore,
 } from "./lease.ts";
-export {
-  type FleetJob,
-  type FleetWorkspace,
-  type JobRecord,
-  type JobState,
-  listJobs,
-  queueSession,
-  readJob,
-} from "./jobs.ts";
+export type {
+  FleetJob,
+  FleetWorkspace,
+  JobRecord,
+  JobState,
+} from "./job_record.ts";
+export { listJobs, queueSession, readJob } from "./jobs.ts";
+export type { OfferOptions } from "./offers.ts";
 export { type FleetMember, joinFleet } from "./join.ts";
 export type { JobOptions } from "./job_options.ts";
 export { queueCommand, type QueueRequest } from "./queue.ts";

@@ -7,15 +7,22 @@
  *
  * @module
  */
-import { AckPolicy, type Consumer, type JsMsg } from "@nats-io/jetstream";
+import type { Consumer, JsMsg } from "@nats-io/jetstream";
 import type { Worker } from "../worker.ts";
 import type { EndReason } from "../worker_options.ts";
 import type { Fleet } from "./connection.ts";
 import { FleetError, reasonOf } from "./error.ts";
 import { HostBeat } from "./hosts.ts";
-import { type JobRecord, markDelivered, readJob, settleJob } from "./jobs.ts";
+import type { JobRecord } from "./job_record.ts";
+import { markDelivered, readJob, settleJob } from "./jobs.ts";
 import { pause } from "./pause.ts";
 import { claimSession, type FleetSeat, type SeatOptions } from "./member.ts";
+import {
+  answerOffer,
+  type Fate,
+  type OfferOptions,
+  queueConsumer,
+} from "./offers.ts";
 import { placedShortId } from "./queue.ts";
 import { hostRecord } from "./records.ts";
 import { valuesOf } from "./remote.ts";
@@ -38,7 +45,7 @@ export interface PlacedSession {
 
 /** Options of {@linkcode offerHost}. */
 export interface HostOptions
-  extends Pick<SeatOptions, "leaseMs" | "marginMs" | "stopMs"> {
+  extends OfferOptions, Pick<SeatOptions, "leaseMs" | "marginMs" | "stopMs"> {
   /** How many sessions may run here. */
   readonly slots: number;
   /** Memory that sessions may have together. @default not looked at */
@@ -49,16 +56,10 @@ export interface HostOptions
   refuse?(job: JobRecord): string | undefined;
   /** Starts a worker. */
   start(session: PlacedSession): Promise<Worker>;
-  /** How long a host has to start a session before it is given to another. @default 60000 */
-  readonly ackMs?: number;
   /** How often a session is offered before it is told as unplaceable. @default 20 */
   readonly maxOffers?: number;
-  /** Wait before a session that cannot run here is offered again. @default 2000 */
-  readonly againMs?: number;
   /** How often to look for what dead hosts have left. @default 10000 */
   readonly sweepMs?: number;
-  /** Takes one line for the log. */
-  log?(line: string): void;
 }
 
 interface Running {
@@ -69,7 +70,6 @@ interface Running {
 }
 
 const FETCH_MS = 2_000;
-const CONSUMER = "placement";
 const SWEEP_ROUNDS = 12;
 
 /** A machine that takes sessions. Made by {@linkcode offerHost}. */
@@ -170,35 +170,12 @@ export class FleetHost implements AsyncDisposable {
     this.#free = Promise.withResolvers();
   }
 
-  /** Never rejects: what fails is offered again. */
-  async #place(message: JsMsg): Promise<void> {
-    // The link may be gone by the time there is something to say: then the server offers it again by itself.
-    const say = (word: () => void) => {
-      try {
-        word();
-      } catch (error) {
-        this.#log(`fleet: ${reasonOf(error)}`);
-      }
-    };
-    const beat = setInterval(
-      () => say(() => message.working()),
-      (this.#options.ackMs ?? 60_000) / 3,
-    );
-    try {
-      const fate = await this.#fateOf(message);
-      if (fate === "done") await message.ackAck();
-      else if (fate === "over") say(() => message.term());
-      else say(() => message.nak(this.#options.againMs ?? 2_000));
-    } catch (error) {
-      this.#log(`fleet: ${reasonOf(error)}`);
-      say(() => message.nak(this.#options.againMs ?? 2_000));
-    } finally {
-      clearInterval(beat);
-    }
+  #place(message: JsMsg): Promise<void> {
+    return answerOffer(message, () => this.#fateOf(message), this.#options);
   }
 
   /** Runs it, if it can: `done`; `over` for what nobody has to run any more; `again` for others to try. */
-  async #fateOf(message: JsMsg): Promise<"done" | "over" | "again"> {
+  async #fateOf(message: JsMsg): Promise<Fate> {
     const job = await readJob(this.#fleet, message.string());
     if (job === undefined || ["ended", "unplaceable"].includes(job.state)) {
       return "over";
@@ -228,7 +205,7 @@ export class FleetHost implements AsyncDisposable {
     message: JsMsg,
     job: JobRecord,
     reason: string,
-  ): Promise<"over" | "again"> {
+  ): Promise<Fate> {
     this.#log(`fleet: cannot run "${job.sessionId}" here: ${reason}`);
     if (message.info.deliveryCount < (this.#options.maxOffers ?? 20)) {
       return "again";
@@ -385,22 +362,4 @@ export async function offerHost(
   options: HostOptions,
 ): Promise<FleetHost> {
   return new FleetHost(fleet, await queueConsumer(fleet, options), options);
-}
-
-async function queueConsumer(
-  fleet: Fleet,
-  options: HostOptions,
-): Promise<Consumer> {
-  const { queue } = fleet.names;
-  try {
-    await fleet.jsm.consumers.info(queue, CONSUMER);
-  } catch {
-    await fleet.jsm.consumers.add(queue, {
-      durable_name: CONSUMER,
-      ack_policy: AckPolicy.Explicit,
-      ack_wait: (options.ackMs ?? 60_000) * 1e6,
-      max_deliver: -1,
-    });
-  }
-  return await fleet.js.consumers.get(queue, CONSUMER);
 }

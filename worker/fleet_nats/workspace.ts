@@ -4,7 +4,7 @@
  * @module
  */
 import { run } from "@bulkhead/sandbox";
-import { GIT_SOURCE, type JobRecord } from "./jobs.ts";
+import { GIT_SOURCE, type JobRecord } from "./job_record.ts";
 
 /** The directory of a job on this machine; `undefined` when it cannot be had. */
 export async function prepareWorkspace(
