@@ -48,7 +48,9 @@ Deno.test("packages: each imports from what would be published, in a fresh direc
     const files = await published(folder);
     assert(files.length > 2, `${folder}: ${files}`);
     assertEquals(
-      files.filter((file) => /_test\.ts$|_bench\.ts$|^tests\//.test(file)),
+      files.filter((file) =>
+        /_(?:test|bench)\.ts$|(?:^|\/)(?:tests|testing|fixtures)\//.test(file)
+      ),
       [],
       folder,
     );
@@ -90,11 +92,18 @@ Deno.test("packages: each imports from what would be published, in a fresh direc
   assert(success, new TextDecoder().decode(stderr));
   assertEquals(new TextDecoder().decode(stdout), "imported\n");
   // And the command line works from there.
-  const version = await new Deno.Command(Deno.execPath(), {
-    args: [...run, "bulkhead/mod.ts", "--version"],
-    cwd: fresh,
-    stdin: "null",
-  }).output();
-  assert(version.success, new TextDecoder().decode(version.stderr));
+  for (
+    const command of [
+      ["bulkhead/mod.ts", "--version"],
+      ["bulkhead/cli/main.ts", "guard", "explain", "cp a /etc/"],
+    ]
+  ) {
+    const ran = await new Deno.Command(Deno.execPath(), {
+      args: [...run, ...command],
+      cwd: fresh,
+      stdin: "null",
+    }).output();
+    assert(ran.success, new TextDecoder().decode(ran.stderr));
+  }
   await Deno.remove(fresh, { recursive: true });
 });
