@@ -84,7 +84,9 @@ export async function tools(args: string[], io: CommandIo): Promise<number> {
     return leave(flags, 0);
   }
   const line = (kind: string, name: string, about = "") =>
-    io.out(`${kind.padEnd(10)}${oneLine(`${name}  ${about}`)}\n`);
+    io.out(
+      `${kind.padEnd(10)}${oneLine(name)}  ${oneLine(about)}`.trimEnd() + "\n",
+    );
   for (const { name, description } of registration.tools) {
     line("tool", name, description);
   }

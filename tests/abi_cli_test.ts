@@ -65,7 +65,7 @@ test("what a plugin names itself cannot steer a terminal, and stands in its own 
   const { out, err } = await run("tools", shapes);
   assertStringIncludes(
     out,
-    "tool      esc\\u{1b}[2J red\\u{1b}[31m next line\\u{202e}txt\n",
+    "tool      esc\\u{1b}[2J  red\\u{1b}[31m next line\\u{202e}txt\n",
   );
   assertEquals(out.trimEnd().split("\n").length, 15);
   assertStringIncludes(err, "note: a tool is refused");
