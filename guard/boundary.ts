@@ -38,6 +38,8 @@ export interface BoundaryOptions {
    * @default {[]}
    */
   ownFiles?: readonly string[];
+  /** Those of the guard's own files that git tracks. */
+  trackedPaths?: readonly string[] | undefined;
   /** Link look-ups. */
   paths: PathPort;
   /** Compare names as a case-insensitive, normalising file system does. */
@@ -48,6 +50,8 @@ export interface BoundaryOptions {
 export class Boundary {
   /** The roots as configured. */
   readonly roots: readonly string[];
+  /** Those of the guard's own files that git tracks. */
+  readonly trackedPaths: readonly string[];
   /** Links that the command itself would make before it writes: path to link text. */
   readonly links: Map<string, string> = new Map();
   readonly #fold: (text: string) => string;
@@ -67,6 +71,7 @@ export class Boundary {
   constructor(options: BoundaryOptions) {
     this.roots = options.roots;
     this.#protectedPaths = options.protectedPaths;
+    this.trackedPaths = options.trackedPaths ?? [];
     this.#ownFiles = options.ownFiles ?? [];
     this.#fold = options.foldCase
       ? (text) => text.normalize("NFC").toLowerCase()

@@ -128,6 +128,7 @@ export function decide(
   const boundary = new Boundary({
     roots,
     protectedPaths: ownPaths(marker, options),
+    trackedPaths: marker.trackedPaths,
     // Unless the marker lists them, where every harness keeps them.
     ownFiles: marker.protectedPaths === undefined ? OWN_FILES : [],
     paths: options.paths ?? denoPathPort,

@@ -21,6 +21,7 @@ import {
 } from "./files.ts";
 import { HARNESSES } from "./harnesses/mod.ts";
 import { addExclude } from "./git_exclude.ts";
+import { isTracked } from "./git_index.ts";
 import type { HarnessDescriptor } from "./harnesses/types.ts";
 import { renderHookFile } from "./hook_file.ts";
 import { type GuardManifest, MANIFEST_SCHEMA } from "./manifest.ts";
@@ -200,6 +201,12 @@ async function arm(options: ArmOptions): Promise<ArmedGuard> {
         resolvedRoots.some((one) => isInside(resolveTarget(path, "/"), one))
       ),
     ];
+    if (original.text !== undefined && await isTracked(places.hook)) {
+      marker.trackedPaths = [places.hook];
+      notices.push(
+        `"${places.hook}" is tracked by git: while armed the agent is denied what would put its committed text back (stash, reset --hard, checkout .); do not run that yourself either`,
+      );
+    }
     marker.hints = options.hints ?? true;
     if (options.failClosed) marker.failClosed = true;
     if (tools !== undefined) marker.tools = tools;

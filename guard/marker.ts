@@ -43,6 +43,8 @@ export interface GuardMarker {
   denialLogPath?: string;
   /** Paths the guard itself lives in: never writable, inside a root or not. */
   protectedPaths?: string[];
+  /** Those of them that git tracks, which a checkout or a stash would put back. */
+  trackedPaths?: string[];
   /** Append an inside alternative to reasons. Absent means no. */
   hints?: boolean;
   /** Deny what the hook cannot judge, instead of letting it pass. */
@@ -90,7 +92,9 @@ export function parseMarker(text: string): GuardMarker | undefined {
     if (typeof field !== "string") return undefined;
     marker[name] = field;
   }
-  for (const name of ["allowedRoots", "protectedPaths"] as const) {
+  for (
+    const name of ["allowedRoots", "protectedPaths", "trackedPaths"] as const
+  ) {
     const field = fields.get(name);
     if (field === undefined || field === null) continue;
     const list = stringList(field);

@@ -263,6 +263,48 @@ Deno.test("self-protection: a sweep takes what is there", () => {
   }
 });
 
+Deno.test("self-protection: a hook file that git tracks is put back by whole-tree commands", () => {
+  const hook = `${ROOT}/.codex/hooks.json`;
+  const allowed = (command: string, trackedPaths?: string[]) =>
+    decideCall(
+      { toolName: "Bash", toolInput: { command }, cwd: ROOT },
+      {
+        active: true,
+        allowedRoots: [ROOT],
+        protectedPaths: [hook],
+        ...trackedPaths === undefined ? {} : { trackedPaths },
+      },
+      { now: 0, paths: { readLink: () => undefined } },
+    ).allow;
+  for (
+    const command of [
+      "git stash",
+      "git stash push -m wip",
+      "git reset --hard HEAD~1",
+      "git checkout -- .",
+      "git checkout -f main",
+      "git restore .",
+      "git switch --discard-changes main",
+      "git rm -rf .",
+    ]
+  ) {
+    assert(allowed(command), command);
+    assert(!allowed(command, [hook]), command);
+  }
+  for (
+    const command of [
+      "git stash pop",
+      "git stash list",
+      "git stash push src",
+      "git reset HEAD~1",
+      "git checkout -- src",
+      "git checkout -b x",
+      "git restore --staged .",
+      "git switch main",
+    ]
+  ) assert(allowed(command, [hook]), command);
+});
+
 Deno.test("self-protection: file tools that move or delete a directory", () => {
   const denied: [string, unknown][] = [
     ["mcp__filesystem__move_file", { source: ".claude", destination: "x" }],

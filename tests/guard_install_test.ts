@@ -1018,6 +1018,34 @@ Deno.test("armGuard() keeps its files out of the agent's commits and cleanings, 
   }
 });
 
+Deno.test("armGuard() finds out whether git tracks the hook file", async () => {
+  for (const tracked of [true, false]) {
+    await using c = await bench();
+    const root = `${c.root}/packages/é`;
+    await Deno.mkdir(`${root}/.codex`, { recursive: true });
+    await git(c.root, "init", "-q");
+    const hook = `${root}/.codex/hooks.json`;
+    await Deno.writeTextFile(hook, "{}\n");
+    await Deno.writeTextFile(`${root}/.codex/hooks.json.bak`, "{}\n");
+    await git(c.root, "add", ".");
+    if (!tracked) await git(c.root, "rm", "-q", "--cached", hook);
+    const { markerPath, notices } = await armGuard({
+      harness: "codex",
+      root,
+      home: c.home,
+      selfCheck: false,
+      bundle: false,
+    });
+    assertEquals(
+      readMarkerSync(markerPath)?.trackedPaths,
+      tracked ? [hook] : undefined,
+    );
+    assertEquals(notices.some((one) => one.includes("tracked")), tracked);
+    await teardownGuard(root, { home: c.home });
+    assertEquals(await Deno.readTextFile(hook), "{}\n");
+  }
+});
+
 Deno.test("armGuard() writes git's rules only into a real repository", async () => {
   await using c = await bench();
   const victim = `${c.home}-victim`;

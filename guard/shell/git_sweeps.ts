@@ -2,7 +2,8 @@
  * Git commands that take files out of the work tree without naming them.
  *
  * Arming lists the guard's files in `info/exclude`, so only a command that takes ignored files as
- * well, or one that names their directory, reaches them.
+ * well, or one that names their directory, reaches them; and one that puts committed text back,
+ * where the hook's own file is tracked.
  *
  * @module
  */
@@ -25,6 +26,11 @@ export function sweepsWorkTree(
   options: Options,
 ): void {
   const { operands } = options;
+  if (restores(sub, options)) {
+    for (const path of call.context.boundary.trackedPaths) {
+      writes(call, path, "entry");
+    }
+  }
   switch (sub) {
     case "clean": {
       if (
@@ -64,6 +70,30 @@ export function sweepsWorkTree(
       return;
     default:
       return touches(call, operands);
+  }
+}
+
+/** Whether a command puts the committed text of a whole tree back. */
+function restores(sub: string, options: Options): boolean {
+  const { operands } = options;
+  const whole = operands.some((text) => /^(?::\/|\.|\.\/|\*)$/.test(text));
+  switch (sub) {
+    case "stash":
+      return /^(?:push|save)?$/.test(operands[0] ?? "") &&
+        operands.length < 2;
+    case "reset":
+      return hasOption(options, "--hard", "--merge", "--keep");
+    case "switch":
+      return hasOption(options, "-f", "--force", "--discard-changes");
+    case "checkout":
+      return whole || hasOption(options, "-f", "--force");
+    case "restore":
+      return whole && (!hasOption(options, "-S", "--staged") ||
+        hasOption(options, "-W", "--worktree"));
+    case "rm":
+      return whole && !hasOption(options, "--cached", "-n", "--dry-run");
+    default:
+      return false;
   }
 }
 

@@ -161,6 +161,9 @@ export function ownWrites(call: Call, options: Options): void {
       for (const path of operands) writes(call, path, "entry", MUTATION);
       sweepsWorkTree(call, sub, options);
       return;
+    case "reset":
+    case "switch":
+      return sweepsWorkTree(call, sub, options);
     case "clean":
     case "checkout":
     case "restore":
