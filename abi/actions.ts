@@ -5,7 +5,7 @@
  */
 
 import type { ActionAnswer } from "./action_worker.ts";
-import { isObject, parseJson, stringifyJson } from "./json.ts";
+import { isObject, stringifyJson, tryParseJson } from "./json.ts";
 import {
   ACTION_ERROR,
   ACTION_NAMES,
@@ -245,10 +245,6 @@ async function queued(answer: Promise<unknown>): Promise<unknown> {
 }
 
 function parseArguments(text: string): ActionArguments {
-  try {
-    const value = parseJson(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
+  const value = tryParseJson(text);
+  return isObject(value) ? value : {};
 }

@@ -7,7 +7,7 @@
 import { decodeToolResult, type NativeToolResult } from "./codec.ts";
 import type { InvokeOutcome } from "./engine_types.ts";
 import { AbiError, VERIFY_IT } from "./errors.ts";
-import { isObject, parseJson } from "./json.ts";
+import { isObject, tryParseJson } from "./json.ts";
 import type { CallOutcome } from "./poll_driver.ts";
 
 /** The outcome of a call that was stopped while the plugin was down. */
@@ -95,7 +95,8 @@ export function handlerAnswer(
   what: string,
   { rc, text }: InvokeOutcome,
 ): unknown {
-  const value = parseOr(text);
+  const parsed = text === "" ? null : tryParseJson(text);
+  const value = parsed === undefined ? text : parsed;
   if (rc !== 0) {
     const said = isObject(value) && typeof value.error === "string"
       ? value.error
@@ -112,13 +113,4 @@ export function handlerAnswer(
     );
   }
   return value;
-}
-
-function parseOr(text: string): unknown {
-  if (text === "") return null;
-  try {
-    return parseJson(text);
-  } catch {
-    return text;
-  }
 }

@@ -5,7 +5,7 @@
  */
 
 import { AbiError } from "./errors.ts";
-import { isObject, parseJson } from "./json.ts";
+import { isObject, tryParseJson } from "./json.ts";
 import { inspectLibrary } from "./preflight.ts";
 import { checkExit, checkLeaks, checkThreads } from "./verify/endurance.ts";
 import { checkEvents, checkHandlers } from "./verify/handlers.ts";
@@ -113,7 +113,7 @@ async function register(session: VerifySession): Promise<boolean> {
     oauth: registration.oauth.length,
   };
   for (const tool of registration.tools) {
-    const schema = parse(tool.parameters);
+    const schema = tryParseJson(tool.parameters);
     if (!isObject(schema) || schema.type !== "object") {
       session.found(
         "warning",
@@ -143,12 +143,4 @@ async function register(session: VerifySession): Promise<boolean> {
     }, the same at the second load`,
   );
   return true;
-}
-
-function parse(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }

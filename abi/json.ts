@@ -47,6 +47,20 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/**
+ * Parses JSON that may be none.
+ *
+ * @param text The text.
+ * @returns The value, `undefined` for text that is no JSON.
+ */
+export function tryParseJson(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
 function keepNumber(
   _key: string,
   value: unknown,

@@ -20,7 +20,7 @@ import {
   type FunctionTable,
   type HandlerFunction,
 } from "./function_table.ts";
-import { isNestedWithin, isObject, parseJson } from "./json.ts";
+import { isNestedWithin, isObject, tryParseJson } from "./json.ts";
 import {
   applyDeclaration,
   emptyRegistration,
@@ -376,10 +376,6 @@ function handler(
 
 /** JSON of a plugin; what is none, or nested deeper than anybody can use, is nothing. */
 function parse(text: string): unknown {
-  try {
-    const value = parseJson(text);
-    return isNestedWithin(value, MAX_LEVELS) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = tryParseJson(text);
+  return isNestedWithin(value, MAX_LEVELS) ? value : undefined;
 }

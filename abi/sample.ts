@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isObject, parseJson, stringifyJson } from "./json.ts";
+import { isObject, stringifyJson, tryParseJson } from "./json.ts";
 
 /**
  * Makes the smallest arguments that fit a JSON Schema: required properties, the first value of an enumeration, the
@@ -23,13 +23,7 @@ import { isObject, parseJson, stringifyJson } from "./json.ts";
  * ```
  */
 export function sampleArguments(schema: string): string {
-  let value: unknown;
-  try {
-    value = parseJson(schema);
-  } catch {
-    value = undefined;
-  }
-  const sample = sampleOf(value, 0);
+  const sample = sampleOf(tryParseJson(schema), 0);
   return stringifyJson(isObject(sample) ? sample : {});
 }
 

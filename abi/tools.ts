@@ -13,7 +13,7 @@ import type {
 } from "@bulkhead/plugins";
 import type { NativeToolResult } from "./codec.ts";
 import { AbiError } from "./errors.ts";
-import { isObject, parseJson } from "./json.ts";
+import { isObject, tryParseJson } from "./json.ts";
 import type { NativePlugin } from "./plugin.ts";
 
 /** Options of {@linkcode nativeTools}. */
@@ -118,12 +118,7 @@ function fnv1a(text: string): number {
 
 /** Providers want an object at the root and no combinator there. */
 function wireSchema(text: string): JsonSchema {
-  let value: unknown;
-  try {
-    value = parseJson(text);
-  } catch {
-    value = undefined;
-  }
+  const value = tryParseJson(text);
   if (!isObject(value)) return { type: "object" };
   const { anyOf: _any, oneOf: _one, allOf: _all, not: _not, ...rest } = value;
   return { ...rest, type: "object" };
