@@ -254,8 +254,12 @@ async function renameIfThere(from: string, to: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
+    if (!(error instanceof Deno.errors.PermissionDenied)) throw error;
   }
+  // A folder without its write bit cannot change its parent.
+  await Deno.chmod(from, 0o700);
+  await Deno.rename(from, to);
+  return true;
 }
 
 /** Removes a tree even when folders in it have lost their write bit. */

@@ -6,7 +6,7 @@
 
 import { namedPermissions } from "@bulkhead/sandbox";
 import { contentHash, sha256Hex } from "./_content_hash.ts";
-import { compareText, quote } from "./_text.ts";
+import { compareText, messageOf, printable, quote } from "./_text.ts";
 import { type Entry, resolveBelow, walk } from "./_walk.ts";
 
 /** The name of the manifest in a plugin's directory. */
@@ -140,8 +140,20 @@ async function hashEntry(
     case "link":
       return { sha: await sha256Hex(new TextEncoder().encode(entry.target)) };
     case "file":
-      return await contentHash(entry.absolute, entry.size);
+      return await contentHash(entry.absolute, entry.size).catch((error) => {
+        if (error instanceof TypeError) throw error;
+        if (error instanceof Deno.errors.NotCapable) throw error;
+        throw new TypeError(
+          `reading ${printable(entry.absolute)}: ${reasonOf(error)}`,
+          { cause: error },
+        );
+      });
   }
+}
+
+/** The system's reason without the call and the path, which are told already. */
+function reasonOf(error: unknown): string {
+  return messageOf(error).replace(/(\(os error \d+\)): .*$/s, "$1");
 }
 
 function stampOf(entries: readonly Entry[]): string {

@@ -127,3 +127,19 @@ Deno.test("isUnchanged() never says yes while a change could hide behind the clo
   await Deno.writeTextFile(`${dir}/plugin.toml`, "B");
   assertNotEquals((await digestPlugin(dir)).hash, fresh.hash);
 });
+
+Deno.test({
+  name: "digestPlugin() names the file that cannot be read",
+  // Root reads everything.
+  ignore: Deno.uid() === 0,
+  async fn() {
+    await using world = await World.create();
+    const dir = await world.plugin("p", "", { "x": "1" });
+    await Deno.chmod(`${dir}/x`, 0);
+    const error = await assertRejects(() => digestPlugin(dir), TypeError);
+    assertEquals(
+      error.message,
+      `reading ${dir}/x: Permission denied (os error 13)`,
+    );
+  },
+});

@@ -91,7 +91,7 @@ export interface HookReport {
   command: string;
   /** What it decided; undefined for no opinion and for a failure that is ignored. */
   decision?: HookDecision;
-  /** Why. */
+  /** Why, in the hook's own words: escape it before a terminal shows it. */
   reason?: string;
   /** What went wrong, one printable line; undefined when nothing did. */
   failure?: string;

@@ -543,3 +543,16 @@ Deno.test("repairInstalls() finishes the record of an install that died after it
     assertEquals((await installedPlugins({ home: f.home })).plugins, []);
     assertEquals(await names(installed.dir), ["plugin.toml"]);
   }));
+
+Deno.test("removePlugin() and updatePlugin() take a directory away that its owner made read-only", () =>
+  withFixture(async (f) => {
+    const { dir } = await installPlugin(f.source, f.options("always"));
+    await Deno.mkdir(`${dir}/sub`);
+    await Deno.chmod(`${dir}/sub`, 0o555);
+    await Deno.chmod(dir, 0o555);
+    const { changed } = await updatePlugin("inst", f.options("always"));
+    assertEquals(changed, true);
+    await Deno.chmod(dir, 0o555);
+    await removePlugin("inst", { home: f.home });
+    assertEquals(await names(`${f.home}/plugins`), []);
+  }));
