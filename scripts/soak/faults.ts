@@ -14,7 +14,7 @@ export interface Fault {
   inject(dir: string, round: number): Promise<string | void>;
 }
 
-const MOD = new URL("../../mod.ts", import.meta.url).pathname;
+const CLI = new URL("../../cli/main.ts", import.meta.url).pathname;
 
 function check(condition: boolean, message: string): void {
   if (!condition) throw new Error(message);
@@ -80,7 +80,7 @@ export const FAULTS: readonly Fault[] = [
     name: "run: a demo is killed at some step",
     async inject(dir, round) {
       const child = new Deno.Command(Deno.execPath(), {
-        args: ["run", "-A", MOD, "run", "--example", "greeting", "--json"],
+        args: ["run", "-A", CLI, "run", "--example", "greeting", "--json"],
         env: { TMPDIR: dir, FNO_CLAIMS_ROOT: dir },
         stdin: "null",
         stdout: "null",
@@ -107,7 +107,7 @@ export const FAULTS: readonly Fault[] = [
     name: "run: a whole demo",
     async inject(dir) {
       const { code, stdout } = await new Deno.Command(Deno.execPath(), {
-        args: ["run", "-A", MOD, "run", "--example", "greeting", "--json"],
+        args: ["run", "-A", CLI, "run", "--example", "greeting", "--json"],
         env: { TMPDIR: dir, FNO_CLAIMS_ROOT: dir },
         stdin: "null",
       }).output();
