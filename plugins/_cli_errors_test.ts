@@ -23,7 +23,7 @@ Deno.test("a mistyped answer to the question of trust is told the answers, and n
     assertEquals(await pluginsCommand(install, stubborn.io), 1);
     assertStringIncludes(
       stubborn.err(),
-      '"y" is none of the answers: a or always, o or once, v or never, n or no',
+      '"y" is none of the answers: [a]lways for this content, [o]nce, ne[v]er, [N]o',
     );
     assertStringIncludes(stubborn.err(), "Taken as no");
     const gone = person(["y"]);

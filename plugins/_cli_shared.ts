@@ -20,8 +20,10 @@ import {
 import { ConfigError } from "./errors.ts";
 import type { ToolRegistry } from "./tool.ts";
 import {
+  parseTrustAnswer,
   parseTrustPin,
   questionText,
+  TRUST_CHOICES,
   type TrustAnswer,
   type TrustHandler,
   type TrustPin,
@@ -85,19 +87,6 @@ export const COMMON_FLAGS: FlagSpec = {
   collect: ["trust-plugin"],
   alias: { h: "help", j: "json" },
 };
-
-/** What a person can type at the question of trust; just Enter is a no. */
-const ANSWERS: ReadonlyMap<string, TrustAnswer> = new Map([
-  ["a", "always"],
-  ["always", "always"],
-  ["o", "once"],
-  ["once", "once"],
-  ["v", "never"],
-  ["never", "never"],
-  ["", "no"],
-  ["n", "no"],
-  ["no", "no"],
-]);
 
 /** How often the question is put again. */
 const MAX_ROUNDS = 3;
@@ -260,15 +249,11 @@ export class Command {
       this.clearProgress();
       this.io.err(`${questionText(question)}\n`);
       for (let round = 0; round < MAX_ROUNDS; round++) {
-        const word = await this.ask(
-          "Trust it? [a]lways for this content, [o]nce, ne[v]er, [N]o: ",
-        );
-        const answer = ANSWERS.get(word.toLowerCase());
+        const word = await this.ask(`Trust it? ${TRUST_CHOICES}: `);
+        const answer = parseTrustAnswer(word);
         if (answer !== undefined) return answer;
         this.note(
-          `${
-            quote(word)
-          } is none of the answers: a or always, o or once, v or never, n or no`,
+          `${quote(word)} is none of the answers: ${TRUST_CHOICES}`,
         );
       }
       this.note("Taken as no");

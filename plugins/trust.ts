@@ -35,6 +35,41 @@ export type TrustHandler = (
   question: TrustQuestion,
 ) => Promise<TrustAnswer> | TrustAnswer;
 
+/** The answers that {@linkcode parseTrustAnswer} knows, for a prompt. */
+export const TRUST_CHOICES = "[a]lways for this content, [o]nce, ne[v]er, [N]o";
+
+const ANSWERS: ReadonlyMap<string, TrustAnswer> = new Map([
+  ["a", "always"],
+  ["always", "always"],
+  ["o", "once"],
+  ["once", "once"],
+  ["v", "never"],
+  ["never", "never"],
+  ["", "no"],
+  ["n", "no"],
+  ["no", "no"],
+]);
+
+/**
+ * Reads what a person has typed at the question of trust; just Enter is a no.
+ *
+ * @param text What was typed.
+ * @returns The answer, or `undefined` for a word that is none, a "yes" too: it does not say for how long.
+ *
+ * @example There is no plain yes
+ * ```ts
+ * import { parseTrustAnswer } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(parseTrustAnswer("A"), "always");
+ * assertEquals(parseTrustAnswer(""), "no");
+ * assertEquals(parseTrustAnswer("y"), undefined);
+ * ```
+ */
+export function parseTrustAnswer(text: string): TrustAnswer | undefined {
+  return ANSWERS.get(text.trim().toLowerCase());
+}
+
 /** A remembered decision. */
 export interface TrustRecord {
   /** The declared name of the plugin when it was decided. */

@@ -1,20 +1,12 @@
 import {
+  parseTrustAnswer,
   questionText,
-  type TrustAnswer,
+  TRUST_CHOICES,
   type TrustHandler,
 } from "@bulkhead/plugins";
 import type { CommandIo } from "@bulkhead/sandbox/command";
 import type { ReadLine } from "@bulkhead/worker/terminal";
 import { paint } from "./paint.ts";
-
-/** What can be typed; everything else is no. */
-const ANSWERS: Record<string, TrustAnswer> = {
-  o: "once",
-  once: "once",
-  a: "always",
-  always: "always",
-  never: "never",
-};
 
 /**
  * Puts the question of trust on the terminal. The default answer is no.
@@ -27,12 +19,11 @@ export function askTrust(io: CommandIo, readLine: ReadLine): TrustHandler {
   const { yellow } = paint(io.color);
   return async (question) => {
     io.out(`${questionText(question)}\n`);
-    io.out(
-      `${
-        yellow("?")
-      } Trust it? [o]nce, [a]lways for this content, never, or no (default): `,
-    );
-    const line = (await readLine())?.trim().toLowerCase() ?? "";
-    return ANSWERS[line] ?? "no";
+    io.out(`${yellow("?")} Trust it? ${TRUST_CHOICES}: `);
+    const answer = parseTrustAnswer(await readLine() ?? "");
+    if (answer === undefined) {
+      io.out(`That is none of the answers (${TRUST_CHOICES}): taken as no\n`);
+    }
+    return answer ?? "no";
   };
 }
