@@ -675,6 +675,26 @@ const KINDS: { name: string; deny: string[]; allow: string[] }[] = [
     ],
   },
   {
+    name: "scripts by options that name an output, and names that jq prints",
+    deny: [
+      "python3 scripts/gen.py --output /srv/gen",
+      "node build.js --out-dir=/srv/x",
+      "bash gen.sh --output ../x",
+      "python3 -c \"import os; os.replace('a', '/srv/b')\"",
+      "python3 -c \"import zipfile; zipfile.ZipFile('/srv/x.zip', 'w')\"",
+      "python3 -c \"import shelve; shelve.open('/srv/x')\"",
+      "python3 -c \"import logging; logging.basicConfig(filename='/srv/l')\"",
+      'v=$(jq -r .path a.json); echo x > "out/$v"',
+    ],
+    allow: [
+      "python3 scripts/gen.py --input /srv/gen --output build",
+      "bash gen.sh --config /srv/c",
+      "python3 -c \"print('a'.replace('a', '/srv/b'))\"",
+      "python3 -c \"import zipfile; zipfile.ZipFile('/srv/x.zip').namelist()\"",
+      'v=$(jq -r .version package.json); echo x > "out/v-$v.txt"',
+    ],
+  },
+  {
     name: "a mount that is only read",
     deny: [
       "docker run -v /srv:/d alpine touch /d/x",

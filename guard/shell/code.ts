@@ -128,7 +128,7 @@ class Scanner {
     const first = exact ?? this.#values.partial(start);
     if (
       name === "open" || name === "fopen" || name === "openSync" ||
-      name === "createFile" || name === "file"
+      name === "createFile" || name === "file" || name === "ZipFile"
     ) {
       return this.#open(i, name, start, first);
     }
@@ -159,6 +159,10 @@ class Scanner {
       const place = readVariable("TMPDIR", state, context)?.[0] || "/tmp";
       return this.#write(`${place}/tmp`, "content");
     }
+    if (name === "basicConfig") {
+      const path = this.#arguments.named(start, "filename");
+      if (path !== undefined) this.#write(path, "content");
+    }
     if (first === undefined) {
       if (SECOND.test(name) || MOVES.test(name)) {
         const second = this.#arguments.at(start, 1);
@@ -172,7 +176,9 @@ class Scanner {
         token.kind === "text" && STATEMENT.test(token.value)
       );
       if (changes) this.#write(first.text, "content");
-    } else if (MOVES.test(name)) {
+    } else if (
+      MOVES.test(name) || name === "replace" && this.#follows(i, /^os$/)
+    ) {
       this.#write(first.text, "tree");
       const second = this.#arguments.at(start, 1);
       if (second !== undefined) this.#write(second, "content");
@@ -267,6 +273,8 @@ class Scanner {
     }
     if (mode !== undefined && /^[rbtU]*$/.test(mode)) return;
     if (mode === undefined) {
+      // It makes the file when there is none.
+      if (this.#follows(i, /^shelve$/)) this.#write(first.text, "content");
       if (
         !/O_(?:WRONLY|RDWR|CREAT|APPEND|TRUNC)/.test(
           this.#arguments.words(start),

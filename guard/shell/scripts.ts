@@ -8,6 +8,7 @@ import { scanCode } from "./code.ts";
 import { hasOption, readOptions } from "./options.ts";
 import { type Stream, UNKNOWN_STREAM } from "./state.ts";
 import type { Lexicon } from "./tokens.ts";
+import { applyGuess } from "./verbs.ts";
 
 /** A script file, which is known only when the command itself has written it. */
 export function script(
@@ -34,7 +35,7 @@ export function script(
         call.state.fork(),
         UNKNOWN_STREAM,
       );
-    } else if (/(?:^|\/)manage\.py$/.test(file)) return UNKNOWN_STREAM;
+    } else applyGuess({ ...call, args: given });
   }
   return UNKNOWN_STREAM;
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Call } from "./call.ts";
+import { applyGuess } from "./verbs.ts";
 import { runShellVariables } from "./variable_hooks.ts";
 import { EMPTY_STREAM, type Stream, UNKNOWN_STREAM } from "./state.ts";
 
@@ -97,9 +98,11 @@ export function readNestedShell(call: Call): Stream {
   const content = /^\/dev\/(?:stdin|fd\/0)$/.test(file)
     ? stdin
     : context.readFile(file, state);
-  return content.text === undefined
-    ? UNKNOWN_STREAM
-    : run(call, content.text, state, stdin);
+  if (content.text === undefined) {
+    applyGuess({ ...call, args: positional });
+    return UNKNOWN_STREAM;
+  }
+  return run(call, content.text, state, stdin);
 }
 
 function run(

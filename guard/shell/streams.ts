@@ -135,6 +135,13 @@ export function outputOf(call: Call): Stream | undefined {
     }
     return name === "base64" && !decodes ? ONE_WORD : undefined;
   }
+  // `jq -r .version package.json`: a name, which may hold a scope's slash.
+  if (
+    name === "jq" &&
+    args.some((arg) =>
+      /\.\w*(?:version|name|id|sha|tag|number|count|length)$/i.test(arg)
+    )
+  ) return { items: [SUB] };
   if (name === "tr") return translated(args, stdin);
   if (name === "rev" && stdin.text !== undefined) {
     return {
