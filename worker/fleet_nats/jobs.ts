@@ -16,7 +16,7 @@ import {
 import { queueSubject } from "./names.ts";
 import { pause } from "./pause.ts";
 import { untilAnswered } from "./provision.ts";
-import { valuesOf } from "./remote.ts";
+import { valuesOf } from "./values.ts";
 
 /** A job that is over may be queued again, to go on with its session. */
 const OVER: readonly JobState[] = ["ended", "orphaned", "unplaceable"];

@@ -25,7 +25,7 @@ import {
 } from "./offers.ts";
 import { placedShortId } from "./queue.ts";
 import { hostRecord } from "./records.ts";
-import { valuesOf } from "./remote.ts";
+import { valuesOf } from "./values.ts";
 import { sweepFleet } from "./sweep.ts";
 import { prepareWorkspace } from "./workspace.ts";
 

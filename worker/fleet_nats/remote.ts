@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { KV } from "@nats-io/kv";
 import type { AskAnswer } from "../agents/driver.ts";
 import { type TurnStatus, turnStatusOf } from "../client.ts";
 import { codeOf, objectOf, textOf } from "../client_answers.ts";
@@ -18,6 +17,7 @@ import {
   type ReadFrameOptions,
 } from "./frames.ts";
 import { controlSubject, roleOf } from "./names.ts";
+import { valuesOf } from "./values.ts";
 import {
   askRecord,
   type FleetAsk,
@@ -53,10 +53,12 @@ export interface FleetView {
  */
 export async function viewFleet(fleet: Fleet): Promise<FleetView> {
   const { names } = fleet;
+  const read = async <T>(name: string, of: (text: string) => T | undefined) =>
+    await valuesOf(await fleet.bucket(name), of);
   const [hosts, sessions, asks] = await Promise.all([
-    valuesOf(await fleet.bucket(names.hosts), hostRecord),
-    valuesOf(await fleet.bucket(names.sessions), sessionRecord),
-    valuesOf(await fleet.bucket(names.asks), askRecord),
+    read(names.hosts, hostRecord),
+    read(names.sessions, sessionRecord),
+    read(names.asks, askRecord),
   ]);
   const there = new Set(hosts.map((host) => host.instance));
   return {
@@ -67,42 +69,6 @@ export async function viewFleet(fleet: Fleet): Promise<FleetView> {
     })).toSorted((a, b) => a.id < b.id ? -1 : 1),
     asks: asks.filter((ask) => sessions.some((s) => s.id === ask.session)),
   };
-}
-
-const STALE_MS = 1_000;
-
-/** The newest value of every key: one stream of them, not one request each. */
-export async function valuesOf<T>(
-  bucket: KV,
-  read: (text: string) => T | undefined,
-): Promise<T[]> {
-  const status = await bucket.status();
-  if (status.values === 0) return [];
-  const found: T[] = [];
-  let seen = 0, over = false;
-  const entries = await bucket.history();
-  // A value that expires while it is counted is waited for: when nothing comes, the server is asked how many there are.
-  const look = async () => {
-    const now = await bucket.status();
-    if (seen >= now.values) entries.stop();
-    else if (!over) timer = setTimeout(onQuiet, STALE_MS);
-  };
-  const onQuiet = () => void look().catch(() => entries.stop());
-  let timer = setTimeout(onQuiet, STALE_MS);
-  try {
-    for await (const entry of entries) {
-      clearTimeout(timer);
-      timer = setTimeout(onQuiet, STALE_MS);
-      seen++;
-      if (entry.operation !== "PUT") continue;
-      const value = read(entry.string());
-      if (value !== undefined) found.push(value);
-    }
-  } finally {
-    over = true;
-    clearTimeout(timer);
-  }
-  return found;
 }
 
 /** A session of the fleet from anywhere. */
