@@ -5,26 +5,21 @@ import {
   createPosture,
   type Decider,
   runWorker,
-  type TurnOutcome,
   type Worker,
-  type WorkerEnd,
 } from "@bulkhead/worker";
 import type { FleetMember } from "@bulkhead/worker/fleet";
 import { type ReadLine, terminalLines } from "@bulkhead/worker/terminal";
 import { chooseAgent, type ChosenAgent, launched } from "./agents.ts";
-import { answerInPlace, approveAll } from "./asks.ts";
 import { guardDecider, guardMarker, lateDecider } from "./deciders.ts";
 import { attachSession, joinSession } from "./fleet.ts";
 import { SessionHooks } from "./hooks.ts";
+import { LiveSession } from "./live.ts";
 import { SessionNotes } from "./notes.ts";
 import type { RunArguments } from "./options.ts";
 import { type Places, realRoot } from "./places.ts";
-import { follow, jsonRenderer, type Renderer, textRenderer } from "./render.ts";
+import { jsonRenderer, type Renderer, textRenderer } from "./render.ts";
 import { allowList, askTimeout } from "./settings.ts";
-import { endOnSignals } from "./signals.ts";
-import { printSummary } from "./summary.ts";
 import type { SessionTools } from "./tools.ts";
-import { watchSocket } from "./watchdog.ts";
 
 /** What a session needs besides its agent. */
 interface SessionSetup {
@@ -36,7 +31,7 @@ interface SessionSetup {
   readLine: ReadLine;
 }
 
-/** One session of `bulkhead run`, from its first line to its summary. */
+/** One session of `bulkhead run`: brings up the agent, and what judges and serves it. */
 export class HostedSession {
   readonly #args: RunArguments;
   readonly #places: Places;
@@ -180,7 +175,18 @@ export class HostedSession {
       this.#worker = worker;
       await attachSession(member, worker);
       if (member !== undefined) this.#render.note(`fleet: ${member.id}`);
-      return await this.#live(agent, worker, hooks, setup.readLine);
+      return await new LiveSession({
+        args: this.#args,
+        places: this.#places,
+        io: this.#io,
+        render: this.#render,
+        notes: this.#notes,
+        started: this.#started,
+        readLine: setup.readLine,
+        agent,
+        worker,
+        hooks,
+      }).play();
     } catch (error) {
       await starting.then((worker) => worker.end(), () => this.#forget());
       throw error;
@@ -232,145 +238,5 @@ export class HostedSession {
       rules: { allow: [...allowList(config.user), ...this.#args.allow] },
       roots,
     });
-  }
-
-  /** The session once its agent is there, to its summary. */
-  async #live(
-    agent: ChosenAgent,
-    worker: Worker,
-    hooks: SessionHooks,
-    readLine: ReadLine,
-  ): Promise<number> {
-    const [dog] = await Promise.all([
-      watchSocket(worker.socketPath),
-      hooks.tell("session_start"),
-    ]);
-    const stopFollowing = this.#follow(worker, hooks);
-    const stopSignals = endOnSignals(worker, (line) => this.#render.note(line));
-    const stopAnswering = this.#answer(worker, readLine);
-    let outcome: TurnOutcome | undefined;
-    let end: WorkerEnd | undefined;
-    try {
-      this.#showGate(agent, worker);
-      outcome = await this.#turn(worker, hooks);
-      await hooks.settled();
-      await hooks.tell("stop");
-      if (this.#args.keep) await this.#keep(worker);
-    } finally {
-      end = await worker.end();
-      stopFollowing();
-      stopAnswering();
-      stopSignals();
-      await hooks.tell("session_end");
-      await dog.end();
-    }
-    await this.#summarise(agent, worker, outcome, end);
-    return outcome?.outcome === "completed" ? 0 : 1;
-  }
-
-  /** The gate is shown before the first turn, and without one there is no turn. */
-  #showGate(agent: ChosenAgent, worker: Worker): void {
-    const { kind, verified, detail } = worker.gate;
-    if (kind !== "none" && !verified) {
-      throw new Error(
-        `Cannot run "${agent.name}": its gate is not verified (${detail}); update the agent or choose another --agent`,
-      );
-    }
-    this.#render.start({
-      agent: agent.name,
-      pid: Deno.pid,
-      agentPid: agent.driver.status().pid,
-      gate: kind,
-      verified,
-      guard: this.#args.guard,
-      workspace: this.#places.workspace,
-      socket: worker.socketPath,
-    });
-    if (!this.#args.guard) {
-      this.#render.warn(
-        "WARNING: --no-guard: nothing judges where this agent writes",
-      );
-    }
-    if (kind === "none") {
-      this.#render.warn(
-        `guard: asks only, no gate: ${agent.name} decides which calls it asks about (${detail})`,
-      );
-    }
-  }
-
-  async #turn(
-    worker: Worker,
-    hooks: SessionHooks,
-  ): Promise<TurnOutcome | undefined> {
-    const { prompt, example, script } = this.#args;
-    if (prompt === "" && example === undefined && script === undefined) {
-      // Only resumed, to be attached to.
-      return undefined;
-    }
-    const said = await hooks.tell("user_prompt", { prompt });
-    if (said?.decision === "deny") {
-      throw new Error(
-        `Cannot send the prompt: a plugin's hook refused it: ${
-          said.reason ?? "no reason given"
-        }`,
-      );
-    }
-    const text = [
-      prompt || "Play the script.",
-      ...said?.additionalContext ?? [],
-    ].join("\n\n");
-    return await worker.ask(text);
-  }
-
-  async #keep(worker: Worker): Promise<void> {
-    this.#render.note(
-      `kept: bulkhead attach ${worker.shortId} --home ${this.#places.home}; Ctrl-C ends it`,
-    );
-    await worker.ended;
-  }
-
-  #follow(worker: Worker, hooks: SessionHooks): () => void {
-    const render = this.#render;
-    return follow(worker.session, {
-      frame: (index, frame) => {
-        hooks.observe(frame);
-        render.frame(index, frame);
-      },
-      verdict: (call, verdict) => {
-        this.#notes.judged(call, verdict);
-        render.verdict(call, verdict);
-      },
-      note: (line) => render.note(line),
-    });
-  }
-
-  #answer(worker: Worker, readLine: ReadLine): () => void {
-    if (this.#args.approve) {
-      return approveAll(worker.session, (line) => this.#render.note(line));
-    }
-    return this.#io.canAsk && !this.#args.json
-      ? answerInPlace(worker.session, this.#io, readLine)
-      : () => {};
-  }
-
-  async #summarise(
-    agent: ChosenAgent,
-    worker: Worker,
-    outcome: TurnOutcome | undefined,
-    end: WorkerEnd,
-  ): Promise<void> {
-    const stderr = end.agent.stderrTail.trim();
-    if (end.agent.code !== 0 && stderr !== "") this.#render.warn(stderr);
-    printSummary(this.#io, {
-      agent: agent.name,
-      session: worker.sessionId,
-      outcome: outcome?.outcome ?? "kept",
-      errors: outcome?.errors ?? [],
-      written: await this.#notes.written(),
-      denials: this.#notes.denials(outcome?.denied ?? []),
-      costUsd: outcome?.costUsd ?? null,
-      durationMs: performance.now() - this.#started,
-      end,
-    }, this.#args.json);
   }
 }
