@@ -15,6 +15,9 @@ const MAX_STEPS = 4_000;
 /** Texts in texts (`bash -c`, `eval`) and calls in calls that are followed. */
 const MAX_DEPTH = 24;
 
+/** Writes that are judged in one text; each may cost a look at the disk. */
+const MAX_WRITES = 4_000;
+
 /** How an effect is named in reasons. */
 export interface EffectName {
   /** The rule that finds it. */
@@ -96,7 +99,7 @@ export class Context {
    * @returns `true` when loops should stop as well.
    */
   get exhausted(): boolean {
-    return this.#steps > MAX_STEPS;
+    return this.#steps > MAX_STEPS || this.effects.length >= MAX_WRITES;
   }
 
   /**
@@ -150,6 +153,10 @@ export class Context {
     mode: EffectMode = "content",
   ): boolean {
     if (path === "") return true;
+    if (this.effects.length >= MAX_WRITES) {
+      this.incomplete = true;
+      return false;
+    }
     let fine = true;
     for (const cwd of state.cwd) {
       const { verdict, target } = this.boundary.judge(path, cwd, mode);

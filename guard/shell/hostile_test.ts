@@ -13,6 +13,22 @@ Deno.test("decideCall() comes to an end on every hostile text", () => {
   }
 });
 
+Deno.test("decideCall() denies a command that names more than it looks at", () => {
+  for (const command of ["touch ", "socat ", "rm "]) {
+    const names = command === "socat " ? "CREATE:a " : "a ";
+    const { allow, effects } = decideCall(
+      {
+        toolName: "Bash",
+        toolInput: { command: command + names.repeat(10_000) + "/srv/x" },
+        cwd: "/work/env",
+      },
+      { active: true, allowedRoots: ["/work/env"] },
+      { now: 0, paths: { readLink: () => undefined } },
+    );
+    assertEquals([allow, effects.length < 5_000], [false, true], command);
+  }
+});
+
 Deno.test("decideCall() denies a write behind any amount of padding", () => {
   for (
     const padding of [
