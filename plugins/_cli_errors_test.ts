@@ -129,3 +129,9 @@ Deno.test("output that cannot be written is an exit code and a line on stderr, w
       );
     }
   }));
+
+Deno.test("a word that is too many is shown without its control characters", async () => {
+  const { code, err } = await said(["list", "\u001b[2J"]);
+  assertEquals(code, 2);
+  assertStringIncludes(err, '"\\u{1b}[2J"');
+});

@@ -28,6 +28,7 @@ import {
   type Verb,
 } from "./_cli_shared.ts";
 import { trust, untrust } from "./_cli_trust.ts";
+import { quote } from "./_text.ts";
 import { InstallError } from "./install.ts";
 
 export type { CommandIo } from "@bulkhead/sandbox/command";
@@ -123,9 +124,9 @@ export async function pluginsCommand(
           ? `Cannot read the command line: plugins ${word} needs ${
             min === 1 ? "one operand" : `${min} operands`
           }`
-          : `Cannot read the command line: plugins ${word} does not know what to do with "${
-            flags.operands[max]
-          }"`,
+          : `Cannot read the command line: plugins ${word} does not know what to do with ${
+            quote(flags.operands[max] ?? "")
+          }`,
         `bulkhead ${usage}`,
       );
     }
