@@ -79,7 +79,7 @@ const DRAIN_MS = 300;
 const LINGER_MS = 2000;
 
 /** How many bytes of stderr are kept. */
-export const STDERR_TAIL_CAP = 8192;
+const STDERR_TAIL_CAP = 8192;
 
 /** Session markers of an agent that we may have been started by; inherited, they make the child refuse or mislead it. */
 const SESSION_MARKERS =

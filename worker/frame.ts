@@ -67,7 +67,7 @@ export function parseLine(line: string): ParsedLine {
  * @param value The JSON object of the line
  * @returns The frame
  */
-export function frameOf(value: JsonObject): Frame {
+function frameOf(value: JsonObject): Frame {
   const frame = classify(value);
   if (typeof value.uuid === "string") frame.uuid = value.uuid;
   if (typeof value.session_id === "string") frame.session_id = value.session_id;

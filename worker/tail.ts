@@ -43,7 +43,7 @@ export class Tail {
  * @param cap How many bytes are wanted at most
  * @returns The end of the text
  */
-export function trimTail(bytes: Uint8Array, cap: number): Uint8Array {
+function trimTail(bytes: Uint8Array, cap: number): Uint8Array {
   let start = Math.max(0, bytes.length - cap);
   if (bytes.length < cap) return bytes;
   // Continuation bytes at the front belong to a character whose start is gone.

@@ -9,10 +9,10 @@ import { encodeHex } from "./_hex.ts";
 import { isJsonObject, type JsonObject } from "../frame.ts";
 
 /** The name under which the host's tools are served. */
-export const CODEX_TOOL_SERVER = "bulkhead";
+const CODEX_TOOL_SERVER = "bulkhead";
 
 /** Where Codex keeps the state of a hook that came with the session. */
-export const HOOK_KEY = "/<session-flags>/config.toml:pre_tool_use:0:0";
+const HOOK_KEY = "/<session-flags>/config.toml:pre_tool_use:0:0";
 
 /** How long our hook may take, in seconds: a person may have to answer. */
 export const HOOK_TIMEOUT_S: number = 24 * 60 * 60;

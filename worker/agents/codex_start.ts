@@ -18,7 +18,7 @@ import type { JsonRpc } from "./json_rpc.ts";
 import { hookEntry, markerLog, toolEntry } from "./relays.ts";
 
 /** The oldest version whose gate was proven. */
-export const CODEX_OLDEST = "0.171.0";
+const CODEX_OLDEST = "0.171.0";
 
 /**
  * Says hello.

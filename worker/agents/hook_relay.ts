@@ -96,7 +96,7 @@ async function print(output: string): Promise<void> {
  *
  * @param args The socket and the marker
  */
-export async function relayHook(args: readonly string[]): Promise<void> {
+async function relayHook(args: readonly string[]): Promise<void> {
   let connection: Deno.UnixConn;
   try {
     connection = await Deno.connect({ transport: "unix", path: args[0] ?? "" });

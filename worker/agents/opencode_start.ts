@@ -19,7 +19,7 @@ import { opencodePlugin } from "./opencode_plugin.ts";
 import { guardHook, markerLog, toolEntry } from "./relays.ts";
 
 /** The oldest version whose gate was proven. */
-export const OPENCODE_OLDEST = "1.18.0";
+const OPENCODE_OLDEST = "1.18.0";
 
 /** What must be asked; every key is spelt out, because `*` alone loses against a project's own keys. */
 const PERMISSIONS: JsonObject = {

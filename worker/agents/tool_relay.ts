@@ -11,7 +11,7 @@
  *
  * @param socket The path of the bridge
  */
-export async function relayTools(socket: string): Promise<void> {
+async function relayTools(socket: string): Promise<void> {
   const connection = await Deno.connect({ transport: "unix", path: socket });
   const hello = new TextEncoder().encode('{"kind":"tools"}\n');
   for (let at = 0; at < hello.length;) {

@@ -39,7 +39,7 @@ export interface WorkerPlace {
  * @param place Where it works and what it hosts
  * @returns The flags
  */
-export function workerPermissions(
+function workerPermissions(
   socket: string,
   place: WorkerPlace,
 ): string[] {

@@ -80,7 +80,7 @@ export function operand(flags: Flags, at: number): string {
  * @param word The word
  * @returns The short id
  */
-export async function shortIdOf(
+async function shortIdOf(
   home: WorkerHome,
   word: string,
 ): Promise<string> {

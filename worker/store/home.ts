@@ -32,7 +32,7 @@ export interface WorkerFiles {
 }
 
 /** Bytes that a socket path may have: the kernel's field without its final NUL. */
-export const SOCKET_PATH_LIMIT: number = Deno.build.os === "darwin" ? 103 : 107;
+const SOCKET_PATH_LIMIT: number = Deno.build.os === "darwin" ? 103 : 107;
 
 /** How long a write waits for its turn: hundreds of workers may start at once on a busy disk. */
 export const WRITE_LOCK_MS = 60_000;
@@ -96,7 +96,7 @@ export function workerFiles(home: WorkerHome, shortId: string): WorkerFiles {
  * @param shortId The id
  * @throws {RangeError} when it is not one
  */
-export function checkShortId(shortId: string): void {
+function checkShortId(shortId: string): void {
   if (/^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/.test(shortId)) return;
   throw new RangeError(
     `Cannot use the short id ${

@@ -58,7 +58,7 @@ async function readMachine(): Promise<Machine> {
 }
 
 /** Reads with every permission; `undefined` otherwise. An empty path stands for the pid namespace. */
-export async function readDirectly(
+async function readDirectly(
   paths: string[],
 ): Promise<string | undefined> {
   const parts: string[] = [];
