@@ -5,6 +5,7 @@
  */
 
 import type { Frame, SystemFrame } from "./frame.ts";
+import { ScheduledWakes } from "./scheduled_wakes.ts";
 
 /** What a session does. */
 export type SessionState = "running" | "requires_action" | "idle" | "dead";
@@ -72,11 +73,7 @@ export class TurnState {
     { type: string; call: string | undefined }
   >();
   readonly #background = new Set<string>();
-  readonly #wakes = new Map<string, "once" | "recurring">();
-  readonly #wakeCalls = new Map<
-    string,
-    { tool: string; key: string; kind: "once" | "recurring" }
-  >();
+  readonly #wakes = new ScheduledWakes();
 
   /** What the session does right now. */
   get state(): SessionState {
@@ -191,7 +188,7 @@ export class TurnState {
         this.#working ||= frame.parent_tool_use_id === undefined;
         for (const use of frame.tool_uses ?? []) {
           if (isBackground(use.input)) this.#background.add(use.id);
-          this.#noteWakeCall(use.id, use.name, use.input);
+          this.#wakes.called(use.id, use.name, use.input);
         }
         break;
       case "stream_event":
@@ -206,7 +203,7 @@ export class TurnState {
         for (const result of frame.tool_results ?? []) {
           this.#closeAskOf(result.tool_use_id);
           this.#endForegroundTask(result.tool_use_id, result.text);
-          this.#settleWakeCall(result.tool_use_id, result.is_error);
+          this.#wakes.answered(result.tool_use_id, result.is_error);
         }
         break;
       case "result":
@@ -242,7 +239,7 @@ export class TurnState {
         // An agent names its line at the start of each turn; a bare init is only a greeting.
         if (frame.uuid !== undefined) {
           this.#working = true;
-          this.#fireWake();
+          if (this.#pending === 0) this.#wakes.fired();
         }
         break;
       case "status":
@@ -306,48 +303,6 @@ export class TurnState {
     for (const [id, { agent }] of this.#asks) {
       if (agent === undefined || !this.#tasks.has(agent)) this.#asks.delete(id);
     }
-  }
-
-  #noteWakeCall(id: string, tool: string, input: unknown): void {
-    const fields = typeof input === "object" && input !== null ? input : {};
-    if (tool === "ScheduleWakeup") {
-      this.#wakeCalls.set(id, { tool, key: id, kind: "once" });
-    } else if (tool === "CronCreate") {
-      const once = "recurring" in fields && fields.recurring === false;
-      this.#wakeCalls.set(id, {
-        tool,
-        key: id,
-        kind: once ? "once" : "recurring",
-      });
-    } else if (tool === "CronDelete") {
-      this.#wakeCalls.set(id, { tool, key: "", kind: "once" });
-    }
-  }
-
-  #settleWakeCall(toolUseId: string, failed: boolean): void {
-    const call = this.#wakeCalls.get(toolUseId);
-    if (call === undefined) return;
-    this.#wakeCalls.delete(toolUseId);
-    if (failed) return;
-    if (call.tool !== "CronDelete") {
-      this.#wakes.set(call.key, call.kind);
-      return;
-    }
-    // The agent numbers its schedules itself and the frames do not say how: one deleted is one less.
-    const first = this.#firstWake("recurring") ?? this.#firstWake("once");
-    if (first !== undefined) this.#wakes.delete(first);
-  }
-
-  /** A turn that nobody wrote has used up a one-time wake-up. */
-  #fireWake(): void {
-    if (this.#pending > 0) return;
-    const once = this.#firstWake("once");
-    if (once !== undefined) this.#wakes.delete(once);
-  }
-
-  #firstWake(kind: "once" | "recurring"): string | undefined {
-    for (const [key, value] of this.#wakes) if (value === kind) return key;
-    return undefined;
   }
 }
 
