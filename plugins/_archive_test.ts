@@ -2,6 +2,7 @@ import { assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { inflate } from "./_inflate.ts";
 import { InstallError } from "./_install_error.ts";
 import { readTar } from "./_tar.ts";
+import { printable } from "./_text.ts";
 import {
   checkEntryPath,
   checkTree,
@@ -385,4 +386,20 @@ Deno.test("checkTree() holds its limits", () => {
   );
   assertThrows(() => checkEntryPath("x".repeat(300)), InstallError, "over 255");
   assertThrows(() => checkEntryPath(""), InstallError);
+});
+
+Deno.test("what an archive says of itself cannot move or hide text of the terminal", () => {
+  for (const name of ["a\u202eb", "a\u009b2Jb", "a\u001b[2Jb", "a\u200bb"]) {
+    for (
+      const entries of [
+        [{ name }],
+        [{ name: "x", type: "2", link: name }],
+        [{ name, type: "6" }],
+        [{ name, type: "Q" }],
+      ]
+    ) {
+      const error = tarProblem(entries);
+      assertEquals(error.message, printable(error.message));
+    }
+  }
 });

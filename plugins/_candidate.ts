@@ -46,7 +46,9 @@ export async function readCandidate(
   ) {
     throw new InstallError(
       "bad_source",
-      `Cannot install from "${read.source}": it and the plugins directory lie in each other`,
+      `Cannot install from ${
+        quote(read.source, 1000)
+      }: it and the plugins directory lie in each other`,
       {
         fix: "copy the plugin elsewhere first",
       },

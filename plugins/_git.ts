@@ -9,6 +9,7 @@
 import { inheritedEnvironment, run } from "@bulkhead/sandbox";
 import { InstallError } from "./_install_error.ts";
 import { readTar } from "./_tar.ts";
+import { printable, quote } from "./_text.ts";
 import type { TreeEntry } from "./_tree.ts";
 
 /** The transports, by the scheme after `git+`. */
@@ -64,7 +65,7 @@ export function parseGitSource(text: string): GitSource | null {
     throw new InstallError(
       "bad_source",
       `Cannot install from ${
-        JSON.stringify(text)
+        quote(text, 1000)
       }: the address is not https, http, ssh or file`,
       { fix: "write git+https://HOST/REPOSITORY#COMMIT" },
     );
@@ -72,9 +73,9 @@ export function parseGitSource(text: string): GitSource | null {
   if (!/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(commit)) {
     throw new InstallError(
       "bad_source",
-      `Cannot install from ${
-        JSON.stringify(text)
-      }: "${commit}" is not a full commit`,
+      `Cannot install from ${quote(text, 1000)}: ${
+        quote(commit)
+      } is not a full commit`,
       {
         fix:
           "pin the source with #COMMIT, all 40 digits of it (git rev-parse HEAD)",
@@ -231,7 +232,7 @@ async function runGit(
     ? "it was cancelled"
     : said === ""
     ? `git ended with ${result.code ?? result.signal}`
-    : said;
+    : printable(said);
   return new InstallError("git_failed", `Cannot read the commit: ${why}`);
 }
 

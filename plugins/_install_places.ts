@@ -76,7 +76,7 @@ export async function exclusively<T>(
       if (entered || !(error instanceof Deno.errors.TimedOut)) throw error;
       throw new InstallError(
         "busy",
-        `Cannot go on: another install is at work in "${home}"`,
+        `Cannot go on: another install is at work in ${quote(home, 1000)}`,
         {
           fix: "wait for it to end and try again",
           cause: error,

@@ -5,7 +5,7 @@
  */
 import { readJsonFile, writeFileAtomic } from "@bulkhead/sandbox";
 import { InstallError } from "./_install_error.ts";
-import { isRecord } from "./_text.ts";
+import { isRecord, quote } from "./_text.ts";
 
 /** The schema this version writes. */
 const SCHEMA = 1;
@@ -60,7 +60,7 @@ export async function assertLockWritable(path: string): Promise<void> {
   const { readOnly } = await readLockFile(path);
   if (readOnly !== undefined) {
     throw new InstallError("lock_file", readOnly, {
-      fix: `move ${JSON.stringify(path)} away, or use the newer version`,
+      fix: `move ${quote(path, 1000)} away, or use the newer version`,
     });
   }
 }
@@ -106,7 +106,7 @@ async function readRaw(
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return { raw: {}, lock };
     if (error instanceof Deno.errors.NotCapable) throw error;
-    lock.readOnly = `Cannot use the lock file "${path}": ${
+    lock.readOnly = `Cannot use the lock file ${quote(path, 1000)}: ${
       error instanceof Error ? error.message : String(error)
     }`;
     return { raw: {}, lock };
@@ -115,19 +115,23 @@ async function readRaw(
     !isRecord(raw) || !Number.isSafeInteger(raw.schema) ||
     !isRecord(raw.plugins)
   ) {
-    lock.readOnly =
-      `Cannot use the lock file "${path}": it has not the shape {"schema", "plugins"}`;
+    lock.readOnly = `Cannot use the lock file ${
+      quote(path, 1000)
+    }: it has not the shape {"schema", "plugins"}`;
     return { raw: {}, lock };
   }
   if (Number(raw.schema) > SCHEMA) {
-    lock.readOnly =
-      `Cannot write the lock file "${path}": it has schema ${raw.schema}, this version knows ${SCHEMA}`;
+    lock.readOnly = `Cannot write the lock file ${
+      quote(path, 1000)
+    }: it has schema ${raw.schema}, this version knows ${SCHEMA}`;
   }
   for (const [name, value] of Object.entries(raw.plugins)) {
     const entry = toLockEntry(value);
     if (entry === null) {
       lock.problems.push(
-        `the lock file "${path}" has a malformed entry "${name}"`,
+        `the lock file ${quote(path, 1000)} has a malformed entry ${
+          quote(name)
+        }`,
       );
     } else lock.plugins.set(name, entry);
   }

@@ -8,6 +8,7 @@ import { parseGitSource, readGitCommit } from "./_git.ts";
 import { inflate } from "./_inflate.ts";
 import { InstallError } from "./_install_error.ts";
 import { readTar } from "./_tar.ts";
+import { quote } from "./_text.ts";
 import {
   checkEntryPath,
   checkTree,
@@ -85,7 +86,7 @@ export async function readSource(
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(text)) {
     throw new InstallError(
       "bad_source",
-      `Cannot install from ${JSON.stringify(text)}: nothing is downloaded`,
+      `Cannot install from ${quote(text, 1000)}: nothing is downloaded`,
       {
         fix:
           "download it and give the file with --sha256, or write git+https://…#COMMIT",
@@ -99,7 +100,9 @@ export async function readSource(
     if (sha256 !== undefined) {
       throw new InstallError(
         "bad_source",
-        `Cannot check the directory "${path}" against a SHA-256: only an archive has one`,
+        `Cannot check the directory ${
+          quote(path, 1000)
+        } against a SHA-256: only an archive has one`,
       );
     }
     const entries = await readDirectory(real, limits.maxEntries);
@@ -114,7 +117,9 @@ export async function readSource(
   if (!info.isFile) {
     throw new InstallError(
       "bad_source",
-      `Cannot install from "${path}": it is no file and no directory`,
+      `Cannot install from ${
+        quote(path, 1000)
+      }: it is no file and no directory`,
     );
   }
   return await readArchive(real, sha256, limits);
@@ -129,7 +134,9 @@ async function readArchive(
   if ((await Deno.stat(path)).size > room) {
     throw new InstallError(
       "too_large",
-      `Cannot install from "${path}": it is larger than ${room} bytes`,
+      `Cannot install from ${
+        quote(path, 1000)
+      }: it is larger than ${room} bytes`,
     );
   }
   const packed = await Deno.readFile(path);
@@ -137,7 +144,9 @@ async function readArchive(
   if (sha256 !== undefined && found !== sha256) {
     throw new InstallError(
       "checksum_mismatch",
-      `Cannot install from "${path}": its sha256 is ${found}, expected ${sha256}`,
+      `Cannot install from ${
+        quote(path, 1000)
+      }: its sha256 is ${found}, expected ${sha256}`,
       {
         fix:
           "download the archive again, or ask its publisher for the right SHA-256",
@@ -151,7 +160,9 @@ async function readArchive(
   if (!zip && String.fromCharCode(...bytes.subarray(257, 262)) !== "ustar") {
     throw new InstallError(
       "bad_archive",
-      `Cannot install from "${path}": it is no tar, tar.gz or zip archive`,
+      `Cannot install from ${
+        quote(path, 1000)
+      }: it is no tar, tar.gz or zip archive`,
     );
   }
   const all = zip
@@ -211,13 +222,15 @@ async function readDirectory(
       } else {
         throw new InstallError(
           "unsafe_entry",
-          `Cannot install: the entry ${JSON.stringify(path)} is a special file`,
+          `Cannot install: the entry ${quote(path, 1000)} is a special file`,
         );
       }
       if (entries.length > maxEntries) {
         throw new InstallError(
           "too_large",
-          `Cannot install from "${root}": it has more than ${maxEntries} files and folders`,
+          `Cannot install from ${
+            quote(root, 1000)
+          }: it has more than ${maxEntries} files and folders`,
         );
       }
     }
@@ -239,7 +252,9 @@ function splitChecksum(
     if (!/^[0-9a-f]{64}$/i.test(value)) {
       throw new InstallError(
         "bad_source",
-        `Cannot use "${value}" as a SHA-256: it is not 64 hexadecimal digits`,
+        `Cannot use ${
+          quote(value, 1000)
+        } as a SHA-256: it is not 64 hexadecimal digits`,
       );
     }
   }
@@ -247,7 +262,9 @@ function splitChecksum(
   if (second !== undefined && first !== second) {
     throw new InstallError(
       "bad_source",
-      `Cannot install from "${path}": two different SHA-256 are demanded`,
+      `Cannot install from ${
+        quote(path, 1000)
+      }: two different SHA-256 are demanded`,
     );
   }
   return [path, first];
@@ -257,7 +274,7 @@ async function realPath(path: string): Promise<string> {
   if (path === "" || path.includes("\0")) {
     throw new InstallError(
       "bad_source",
-      `Cannot install from ${JSON.stringify(path)}: it is no path`,
+      `Cannot install from ${quote(path, 1000)}: it is no path`,
     );
   }
   try {
@@ -266,7 +283,9 @@ async function realPath(path: string): Promise<string> {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     throw new InstallError(
       "bad_source",
-      `Cannot install from "${path}": there is no such file or directory`,
+      `Cannot install from ${
+        quote(path, 1000)
+      }: there is no such file or directory`,
       {
         fix: "give a directory, an archive, or git+https://…#COMMIT",
       },

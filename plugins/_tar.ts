@@ -4,6 +4,7 @@
  * @module
  */
 import { InstallError } from "./_install_error.ts";
+import { quote } from "./_text.ts";
 import { checkEntryPath, type TreeEntry } from "./_tree.ts";
 
 const BLOCK = 512;
@@ -102,7 +103,7 @@ function toEntry(
   if (REFUSED[type] !== undefined) {
     throw new InstallError(
       "unsafe_entry",
-      `Cannot install: the entry ${JSON.stringify(raw)} is a ${REFUSED[type]}`,
+      `Cannot install: the entry ${quote(raw, 1000)} is a ${REFUSED[type]}`,
     );
   }
   const path = checkEntryPath(raw);
@@ -127,8 +128,8 @@ function toEntry(
       };
     default:
       throw damaged(
-        `the entry ${JSON.stringify(raw)} has the unknown type ${
-          JSON.stringify(type)
+        `the entry ${quote(raw, 1000)} has the unknown type ${
+          quote(type, 1000)
         }`,
       );
   }

@@ -7,7 +7,7 @@
  * @module
  */
 import { InstallError } from "./_install_error.ts";
-import { printable } from "./_text.ts";
+import { printable, quote } from "./_text.ts";
 
 /** One entry of a plugin's content. */
 export interface TreeEntry {
@@ -135,7 +135,10 @@ export function checkTree(
     for (const parent of parents(entry.path)) {
       const kind = byPath.get(parent)?.kind;
       if (kind !== undefined && kind !== "directory") {
-        throw refuse(entry.path, `lies under the ${kind} "${parent}"`);
+        throw refuse(
+          entry.path,
+          `lies under the ${kind} ${quote(parent, 1000)}`,
+        );
       }
     }
     if (entry.kind === "link") checkLink(entry, byPath);
@@ -176,7 +179,10 @@ function claimFolded(folded: Map<string, string>, path: string): void {
     const known = folded.get(key);
     if (known === undefined) folded.set(key, part);
     else if (known !== part) {
-      throw refuse(path, `differs from "${known}" in case or spelling only`);
+      throw refuse(
+        path,
+        `differs from ${quote(known, 1000)} in case or spelling only`,
+      );
     }
   }
 }
@@ -192,7 +198,9 @@ function checkLink(
   ) {
     throw refuse(
       link.path,
-      `is a link to "${target}": only relative links inside the plugin are allowed`,
+      `is a link to ${
+        quote(target, 1000)
+      }: only relative links inside the plugin are allowed`,
     );
   }
   let hops = 0;
@@ -204,7 +212,7 @@ function checkLink(
         if (at.pop() === undefined) {
           throw refuse(
             link.path,
-            `is a link to "${target}", which leaves the plugin`,
+            `is a link to ${quote(target, 1000)}, which leaves the plugin`,
           );
         }
         continue;
@@ -213,7 +221,10 @@ function checkLink(
       const entry = byPath.get(at.join("/"));
       if (entry?.kind !== "link") continue;
       if (++hops > MAX_LINK_HOPS) {
-        throw refuse(link.path, `is a link to "${target}", which never ends`);
+        throw refuse(
+          link.path,
+          `is a link to ${quote(target, 1000)}, which never ends`,
+        );
       }
       const next = walk(at.slice(0, -1), entry.target ?? "");
       at.splice(0, at.length, ...next);
@@ -236,6 +247,6 @@ function parents(path: string): string[] {
 function refuse(path: string, problem: string): InstallError {
   return new InstallError(
     "unsafe_entry",
-    `Cannot install: the entry ${JSON.stringify(path)} ${problem}`,
+    `Cannot install: the entry ${quote(path, 1000)} ${problem}`,
   );
 }
