@@ -2,7 +2,7 @@ import type { CommandIo } from "@bulkhead/sandbox/command";
 import type { Session } from "@bulkhead/worker";
 import { type ReadLine, TerminalAnswers } from "@bulkhead/worker/terminal";
 import { shorten } from "./paint.ts";
-import { describeInput } from "./render.ts";
+import { describeInput } from "./describe.ts";
 
 /**
  * Answers the questions of a session on the terminal, one after the other.

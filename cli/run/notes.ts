@@ -1,5 +1,5 @@
 import type { DeniedCall, ToolCall, Verdict } from "@bulkhead/worker";
-import { below, describeInput } from "./render.ts";
+import { below, describeInput } from "./describe.ts";
 import { ANSWER, type Denial } from "./summary.ts";
 
 /** What is remembered of a session for its summary. */

@@ -10,7 +10,7 @@ import type {
 import { guardDecider, guardMarker } from "./deciders.ts";
 import { SessionHooks } from "./hooks.ts";
 import { realRoot } from "./places.ts";
-import { follow } from "./render.ts";
+import { follow } from "./follow.ts";
 import { allowList } from "./settings.ts";
 
 /**

@@ -1,11 +1,6 @@
 import type { CommandIo } from "@bulkhead/sandbox/command";
-import type {
-  Frame,
-  JudgedCall,
-  Session,
-  ToolCall,
-  Verdict,
-} from "@bulkhead/worker";
+import type { Frame, ToolCall, Verdict } from "@bulkhead/worker";
+import { describeInput } from "./describe.ts";
 import { type Paint, paint, shorten, streamable, visible } from "./paint.ts";
 
 /** What is known of a session before its first turn. */
@@ -159,59 +154,6 @@ class TextRenderer implements Renderer {
   }
 }
 
-/** Arguments that name what a call is about, best first. */
-const TELLING = [
-  "file_path",
-  "notebook_path",
-  "filePath",
-  "path",
-  "command",
-  "pattern",
-  "url",
-  "query",
-  "question",
-  "description",
-];
-
-/**
- * The arguments of a call in a few words: the one that names its object, if there
- * is one.
- *
- * @param input The arguments.
- * @param workspace Paths below it are shown without it.
- * @returns at most 80 characters.
- */
-export function describeInput(input: unknown, workspace = ""): string {
-  if (typeof input !== "object" || input === null) return "";
-  const fields = Object.entries(input);
-  for (const name of TELLING) {
-    const value: unknown = fields.find(([key]) => key === name)?.[1];
-    if (typeof value !== "string") continue;
-    return shorten(below(value, workspace), 80);
-  }
-  const [only] = fields;
-  if (fields.length === 1 && Array.isArray(only?.[1]) && only[1].length > 0) {
-    return describeInput(only[1][0], workspace);
-  }
-  return fields.length === 0 ? "" : shorten(JSON.stringify(input), 80);
-}
-
-/**
- * A path as seen from the workspace.
- *
- * @param path Any text.
- * @param workspace The workspace; none when empty.
- * @returns the path relative to it when it lies inside, or right beside it.
- */
-export function below(path: string, workspace: string): string {
-  if (workspace === "") return path;
-  if (path.startsWith(`${workspace}/`)) return path.slice(workspace.length + 1);
-  const parent = workspace.slice(0, workspace.lastIndexOf("/") + 1);
-  return parent.length > 1 && path.startsWith(parent)
-    ? `../${path.slice(parent.length)}`
-    : path;
-}
-
 /**
  * One JSON object a line with its `type`: `start`, `frame`, `verdict`, `note`,
  * `warning`.
@@ -247,54 +189,5 @@ export function jsonRenderer(io: CommandIo): Renderer {
       }),
     note: (text) => print("note", { text }),
     warn: (text) => print("warning", { text }),
-  };
-}
-
-/**
- * Follows a session from its first kept frame.
- *
- * @param session The session.
- * @param renderer Takes what happens.
- * @returns prints what is left and stops following.
- */
-export function follow(
-  session: Session,
-  renderer: Pick<Renderer, "frame" | "verdict" | "note">,
-): () => void {
-  let cursor = 0;
-  const drain = (): void => {
-    for (;;) {
-      const slice = session.log.since(cursor);
-      if (slice.gap) renderer.note("… some frames were too many to keep");
-      let index = slice.next - slice.entries.length;
-      for (const entry of slice.entries) renderer.frame(index++, entry.frame);
-      if (slice.next === cursor) return;
-      cursor = slice.next;
-    }
-  };
-  // A verdict falls while the lines that led to it are still being read: it is shown
-  // after them, and before what the agent does next.
-  const waiting: JudgedCall[] = [];
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const flush = (): void => {
-    clearTimeout(timer);
-    drain();
-    for (const { call, verdict } of waiting.splice(0)) {
-      renderer.verdict(call, verdict);
-    }
-  };
-  const unwatch = session.watch((change) => {
-    if (change === "frames" || change === "ended") flush();
-  });
-  const unlisten = session.onVerdict((judged) => {
-    waiting.push(judged);
-    clearTimeout(timer);
-    timer = setTimeout(flush, 0);
-  });
-  flush();
-  return () => {
-    flush();
-    unwatch();
-    unlisten();
   };
 }

@@ -2,6 +2,7 @@ import { loadNativePlugin } from "@bulkhead/abi";
 import { run, startProcess, writeFileAtomic } from "@bulkhead/sandbox";
 import { digestPlugin, loadPlugins, type Tool } from "@bulkhead/plugins";
 import { connect, runWorker, scriptedDriver } from "@bulkhead/worker";
+import { speakingOf, within5s } from "../../tests/support/processes.ts";
 
 /** One kind of fault. */
 export interface Fault {
@@ -18,32 +19,6 @@ const CLI = new URL("../../cli/main.ts", import.meta.url).pathname;
 
 function check(condition: boolean, message: string): void {
   if (!condition) throw new Error(message);
-}
-
-/** Waits for a condition for at most five seconds. */
-async function eventually(
-  condition: () => boolean,
-  message: string,
-): Promise<void> {
-  const end = performance.now() + 5000;
-  while (!condition()) {
-    check(performance.now() < end, message);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-function speakingOf(dir: string): boolean {
-  for (const { name } of Deno.readDirSync("/proc")) {
-    if (!/^\d+$/.test(name) || Number(name) === Deno.pid) continue;
-    try {
-      const line = Deno.readTextFileSync(`/proc/${name}/cmdline`);
-      const text = line + Deno.readTextFileSync(`/proc/${name}/environ`);
-      if (line !== "" && text.includes(dir)) return true;
-    } catch {
-      // Gone.
-    }
-  }
-  return false;
 }
 
 async function trustedTool(dir: string, script: string): Promise<Tool> {
@@ -97,8 +72,8 @@ export const FAULTS: readonly Fault[] = [
       }, step);
       await child.status;
       clearTimeout(timer);
-      await eventually(
-        () => !speakingOf(dir),
+      check(
+        await within5s(() => speakingOf(dir).length === 0),
         `after ${step} ms: left running`,
       );
     },
@@ -144,7 +119,7 @@ export const FAULTS: readonly Fault[] = [
       await reader.read();
       await child.end({ eofMs: 10, termMs: 10 });
       await reader.cancel();
-      check(!speakingOf(`SOAK=${dir}`), "a process outlived end()");
+      check(speakingOf(`SOAK=${dir}`).length === 0, "a process outlived end()");
     },
   },
   {
