@@ -18,7 +18,8 @@ async function withHooks(
     await Deno.writeTextFile(`${plugin}/plugin.toml`, manifest);
     await Deno.writeTextFile(
       `${plugin}/note.sh`,
-      `#!/bin/sh\ncat >> "$PLUGIN_DATA_DIR/log"\necho >> "$PLUGIN_DATA_DIR/log"\nexit \${1:-0}\n`,
+      // One write a note: some hooks run at the same time.
+      `#!/bin/sh\nnote=$(cat)\nprintf '%s\\n' "$note" >> "$PLUGIN_DATA_DIR/log"\nexit \${1:-0}\n`,
       { mode: 0o755 },
     );
     const { hash } = await digestPlugin(plugin);
