@@ -267,7 +267,7 @@ function moveStreams(): void {
   libc().dup2(2, 1);
 }
 
-/** When memory runs out, the kernel is to take this process and not its host. Without /proc it decides by itself. */
+/** When memory runs out, the kernel is to take this process and not its host. Where this cannot be said it decides. */
 function offerToDie(): void {
   const O_WRONLY = 1;
   const file = libc().open(cString("/proc/self/oom_score_adj"), O_WRONLY);

@@ -441,7 +441,9 @@ test("what a plugin does to its own process costs that process at most", async (
       (error) => `${error.code} ${error.signal} ${error.exitCode}`,
     );
     assertMatch(said, end, how);
-    assertStringIncludes(await say(plugin, "ok"), "pid=", how);
+    // What hangs is stopped a moment later, which may meet the first of these.
+    const next = await say(plugin, "ok").catch(() => say(plugin, "ok"));
+    assertStringIncludes(next, "pid=", how);
     assertEquals(plugin.registration.tools.length, 3, how);
   }
   const after = JSON.parse(await say(other, "probe_stats"));
@@ -450,7 +452,9 @@ test("what a plugin does to its own process costs that process at most", async (
 
 test("a plugin that eats all memory is the first to go", async () => {
   await using plugin = await open("process");
-  assertEquals(await say(plugin, "do", { how: "oom" }), "alive oom 1000");
+  const said = await say(plugin, "do", { how: "oom" });
+  // Landlock lets it write nowhere, there neither.
+  if (plugin.isolation === "bubblewrap") assertEquals(said, "alive oom 1000");
 });
 
 test("a death that comes of itself, long after the call that caused it, is told", async () => {
