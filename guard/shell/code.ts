@@ -115,7 +115,8 @@ class Scanner {
     const bracket = this.#isMark(i + 1, "(");
     const bare = !bracket &&
       (this.#language === "ruby" || this.#language === "perl") &&
-      (this.#tokens[i + 1]?.kind === "text" || name === "open");
+      (this.#tokens[i + 1]?.kind === "text" || name === "open" ||
+        name === "chmod" || name === "unlink");
     if (!bracket && !bare && name !== "`") return;
     const start = bracket ? i + 2 : i + 1;
     if (this.#language === "r") {
@@ -159,6 +160,19 @@ class Scanner {
       const place = readVariable("TMPDIR", state, context)?.[0] || "/tmp";
       return this.#write(`${place}/tmp`, "content");
     }
+    const lists = this.#language === "perl" || this.#language === "ruby";
+    if (lists && /^(?:chmod|chown|utime|unlink|delete|rm|rm_f)$/.test(name)) {
+      const blinds = name === "chmod" && this.#arguments.blinds(start);
+      const mode = /^(?:chmod|chown|utime)$/.test(name) && !blinds
+        ? "content"
+        : "tree";
+      for (const path of this.#arguments.texts(start)) this.#write(path, mode);
+      return;
+    }
+    if (
+      first !== undefined && /^l?chmod(?:Sync)?$/.test(name) &&
+      this.#arguments.blinds(start)
+    ) this.#write(first.text, "tree");
     if (name === "basicConfig") {
       const path = this.#arguments.named(start, "filename");
       if (path !== undefined) this.#write(path, "content");
@@ -346,6 +360,7 @@ class Scanner {
    * one above a root, below which anything may be.
    */
   #certainPart(value: string): string | undefined {
+    if (!value.includes(ANY)) return value;
     const start = value.slice(0, value.indexOf(ANY));
     const directory = start.slice(0, start.lastIndexOf("/") + 1);
     if (directory === "") return undefined;

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ANY } from "../holes.ts";
+import { ANY, SEG } from "../holes.ts";
 import { R_FIRST, R_SECOND } from "./code_names.ts";
 import type { CodeValues, Valued } from "./code_values.ts";
 import type { Token } from "./tokens.ts";
@@ -48,6 +48,48 @@ export class CodeArguments {
       }
     }
     return undefined;
+  }
+
+  /**
+   * All literal texts among a call's arguments, for functions that take a list.
+   *
+   * @param start Index of the first token behind the bracket.
+   * @returns the texts.
+   */
+  texts(start: number): string[] {
+    const texts: string[] = [];
+    let depth = 0;
+    for (let j = start; j < this.#tokens.length && j < start + 200; j++) {
+      const token = this.#tokens[j];
+      if (token?.kind === "mark") {
+        if (/[([{]/.test(token.value)) depth++;
+        else if (/[)\]}]/.test(token.value) && depth-- === 0) break;
+        else if (token.value === ";") break;
+      } else if (token?.kind === "text") {
+        const text = this.#values.value(j)?.text;
+        const globs = this.#tokens[j - 2]?.value === "glob";
+        if (text !== undefined) {
+          texts.push(globs ? text.replace(/[*?]+/g, SEG) : text);
+        }
+      }
+    }
+    return texts;
+  }
+
+  /**
+   * Whether a `chmod` among scripting code takes the owner's way into a directory.
+   *
+   * @param start Index of the first token behind the bracket.
+   * @returns `true` when its mode says so.
+   */
+  blinds(start: number): boolean {
+    for (let j = start; j < this.#tokens.length && j < start + 12; j++) {
+      const token = this.#tokens[j];
+      if (token === undefined || this.#values.isMark(j, ")")) break;
+      const octal = /^(?:0o?)?([0-7]{1,4})$/.exec(token.value)?.[1];
+      if (octal !== undefined) return (parseInt(octal, 8) & 0o100) === 0;
+    }
+    return false;
   }
 
   /**

@@ -83,6 +83,10 @@ export const ACCOUNT: Readonly<Record<string, RegExp>> = {
     /^(?!.*--homedir).*(?:^| )--(?:import|(?:quick-|full-)?gen(?:erate)?-key|delete-(?:secret-)?keys?|edit-key|recv-keys|receive-keys|refresh-keys)(?: |$)/,
   helm: /^(?:repo (?:add|remove|update)|plugin (?:install|uninstall|update))/,
   bundle: /^config (?:(?:set|unset) )?--global/,
+  claude:
+    /^(?:config (?:set|add|remove)|mcp (?:add|remove)(?!.*(?:-s|--scope)[ =]project)|plugin (?:install|uninstall|enable|disable)|setup-token|install|update)\b/,
+  codex: /^(?:login|logout|mcp (?:add|remove|login|logout))\b/,
+  opencode: /^(?:auth log(?:in|out)|upgrade|uninstall)\b/,
   code: /(?:^| )--(?:un)?install-extension/,
   "huggingface-cli": /^log(?:in|out)/,
   hf: /^auth log(?:in|out)/,

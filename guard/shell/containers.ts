@@ -5,6 +5,7 @@
  */
 import { type Call, type CallReader, writes } from "./call.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
+import { ownBelow } from "./own_files.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
 import { isRemote } from "./verbs.ts";
 
@@ -34,6 +35,7 @@ const docker: CallReader = (call) => {
     ? readOptions(rest, { takes: TAKES, stopsAtOperand: true }).operands
     : [];
   const reads = READERS.has(program) && !hasOption(global, "--entrypoint");
+  if (sub === "run" || sub === "exec") readInside(call, rest);
   for (const [name, value] of read.options) {
     if (value === undefined) continue;
     if (
@@ -64,6 +66,45 @@ const docker: CallReader = (call) => {
   }
   return UNKNOWN_STREAM;
 };
+
+/**
+ * Follows what runs in a container, as far as it reaches the guard's own files by a mount. What
+ * it does elsewhere stays in the container.
+ */
+function readInside(call: Call, args: readonly string[]): void {
+  const { context, state } = call;
+  const read = readOptions(args, { takes: TAKES, stopsAtOperand: true });
+  const argv = read.operands.slice(1);
+  const mounts = read.options.flatMap(([name, value]) => {
+    if (name !== "-v" && name !== "--volume") return [];
+    const [host = "", place = ""] = value?.split(":") ?? [];
+    return place.startsWith("/") && place !== "/" &&
+        ownBelow(host, state, context).length > 0
+      ? [{ host, place }]
+      : [];
+  });
+  if (mounts.length === 0 || argv.length === 0) return;
+  const outside = argv.map((arg) =>
+    mounts.reduce(
+      (text, { host, place }) =>
+        text.replaceAll(
+          new RegExp(`(?<![\\w./-])${escapePattern(place)}(?![\\w.-])`, "g"),
+          () => host,
+        ),
+      arg,
+    )
+  );
+  const { incomplete } = context;
+  const before = context.effects.length;
+  context.nested(() => context.run.argv(outside, state.fork(), {}));
+  const found = context.effects.splice(before);
+  context.incomplete = incomplete;
+  context.effects.push(...found.filter((one) => one.verdict === "protected"));
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
 
 /** `HOST:CONTAINER[:OPTIONS]`; a host part without a slash names a volume. */
 function volume(call: Call, text: string): void {

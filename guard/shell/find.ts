@@ -6,7 +6,7 @@
 import { ANY, SUB } from "../holes.ts";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { FindExpression } from "./find_expression.ts";
-import { optionValue, readOptions } from "./options.ts";
+import { hasOption, optionValue, readOptions } from "./options.ts";
 import { ownBelow } from "./own_files.ts";
 import {
   EMPTY_STREAM,
@@ -182,11 +182,25 @@ const fd: CallReader = (call) => {
   });
   const base = optionValue(read, "--base-directory", "--search-path");
   const starts = base === undefined ? read.operands.slice(1) : [base];
-  const found = starts.length === 0 ? [SUB] : starts.map(below);
+  const found: string[] = starts.length === 0 ? [SUB] : starts.map(below);
   if (at === -1) return { items: found };
   const command = call.args.slice(at + 1).filter((arg) =>
     arg !== ";" && arg !== "\\;"
   );
+  const hidden = hasOption(read, "-H", "-u", "--hidden", "--unrestricted");
+  if (hidden && command.some((arg) => REMOVES.test(arg))) {
+    const pattern = read.operands[0] ?? "";
+    const extension = optionValue(read, "-e", "--extension");
+    const places = starts.length === 0 ? ["."] : starts;
+    found.push(
+      ...places.flatMap((place) => ownBelow(place, call.state, call.context))
+        .map(({ path }) => path)
+        .filter((path) =>
+          (/^[.*^$]*$/.test(pattern) || path.includes(pattern)) &&
+          (extension === undefined || path.endsWith(`.${extension}`))
+        ),
+    );
+  }
   for (const path of found) {
     const holds = command.some((arg) => /\{[./]*\}/.test(arg));
     const argv = command.map((arg) => arg.replace(/\{[./]*\}/g, () => path));

@@ -20,7 +20,7 @@ export interface FoundEntry {
 export interface Findings {
   /** The expression ends true, so that an implied `-print` prints it. */
   matched: boolean;
-  /** Actions it reaches for certain, by the place of their word. */
+  /** Actions it reaches, by the place of their word. */
   actions: ReadonlySet<number>;
   /** It is, or may be, kept from looking below. */
   pruned: boolean;
@@ -236,10 +236,10 @@ export class FindExpression {
   }
 }
 
-/** An action: reached for certain, or not at all. */
+/** An action: reached for certain, or perhaps by what a pattern names. */
 function action(at: number): Test {
   return (visit) => {
-    if (visit.certain) visit.actions.add(at);
+    if (visit.certain || visit.named) visit.actions.add(at);
     return true;
   };
 }

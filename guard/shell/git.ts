@@ -25,7 +25,7 @@ import {
   optionValue,
   readOptions,
 } from "./options.ts";
-import { ownBelow } from "./own_files.ts";
+import { namedOwn, ownBelow } from "./own_files.ts";
 import { projectOf, readVariable } from "./parameters.ts";
 import {
   type State,
@@ -118,7 +118,12 @@ function changeRepository(
   gitDir: string | undefined,
   workTree: string | undefined,
 ): void {
-  if (workTree !== undefined) writes(call, workTree, "content", ROUTING);
+  if (workTree !== undefined) {
+    writes(call, workTree, "content", ROUTING);
+    for (const own of namedOwn(workTree, call.state, call.context)) {
+      writes(call, own, "entry", ROUTING);
+    }
+  }
   if (gitDir !== undefined) writes(call, gitDir, "content", ROUTING);
   else writes(call, ".", "content", MUTATION);
 }

@@ -60,6 +60,9 @@ export function readNestedShell(call: Call): Stream {
     if (TAKES.has(arg)) {
       const value = args[++i] ?? "";
       if (arg === "-o" && value === "xtrace") letters += "x";
+      if (arg === "-O" && value === "dotglob") {
+        state.set("BASHOPTS", [[value]]);
+      }
       if (arg === "-C" || arg === "--init-command") extra.push(value);
       continue;
     }

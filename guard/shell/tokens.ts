@@ -89,7 +89,7 @@ export function tokenize(source: string, language: Lexicon): Token[] {
         i += name.length;
       }
     } else if (/\d/.test(char)) {
-      const number = /^[\d.xXa-fA-F_]+/.exec(source.slice(i, i + 100))?.[0] ??
+      const number = /^[\d.xXoOa-fA-F_]+/.exec(source.slice(i, i + 100))?.[0] ??
         char;
       tokens.push({ kind: "mark", value: number });
       i += number.length;
