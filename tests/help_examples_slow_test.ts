@@ -38,15 +38,19 @@ const STEPS: readonly Step[] = [
     before: "mkdir -p ~/.config/fish/completions",
   },
   { example: "bulkhead run --agent scripted --example greeting" },
-  { example: 'bulkhead run "fix the failing test"' },
+  {
+    example: 'bulkhead run "fix the failing test"',
+    // Where Claude Code is installed, it would be asked.
+    typed: 'bulkhead run --agent scripted "fix the failing test"',
+  },
   {
     example: 'bulkhead run --agent codex --root ../shared "update the docs"',
     elsewhere: REAL_AGENT,
   },
   {
     example: 'bulkhead run --resume 5f0c… "and now the second half"',
-    before: "bulkhead run --json first > frames.jsonl",
-    typed: `bulkhead run --resume "$(
+    before: "bulkhead run --agent scripted --json first > frames.jsonl",
+    typed: `bulkhead run --agent scripted --resume "$(
       tail -n 1 frames.jsonl | sed 's/.*"session":"\\([^"]*\\)".*/\\1/'
     )" "and now the second half"`,
   },
