@@ -4,7 +4,8 @@
  * @module
  */
 
-import { encodeEvent, type NativeEvent } from "./codec.ts";
+import { type EncodedEvent, encodeEvent, type NativeEvent } from "./codec.ts";
+import type { EventName } from "./codes.ts";
 import type { DispatchMode } from "./engine_types.ts";
 import { AbiError } from "./errors.ts";
 import { eventOrder, EventQueue, eventRule, VETO_EXIT_CODE } from "./events.ts";
@@ -34,11 +35,17 @@ export interface DispatchOptions {
   mode?: DispatchMode;
 }
 
+/** An event as it was when it was emitted. */
+interface Emitted {
+  readonly type: EventName;
+  readonly encoded: EncodedEvent;
+}
+
 /** Sends events to the plugins of a host. */
 export class EventFanout {
   readonly #plugins: readonly NativePlugin[];
   readonly #say: (line: string) => void;
-  readonly #queue = new EventQueue<NativeEvent>();
+  readonly #queue = new EventQueue<Emitted>();
   readonly #busy = new Set<NativePlugin>();
   #draining: Promise<void> | undefined;
   #closed = false;
@@ -73,17 +80,43 @@ export class EventFanout {
     event: NativeEvent,
     options: DispatchOptions = {},
   ): Promise<EventResult> {
-    const { tag, strings, isError } = encodeEvent(event);
-    const rule = eventRule(event.type, options.mode);
+    return await this.#send(event.type, encodeEvent(event), options.mode);
+  }
+
+  /**
+   * Sends an event and does not wait: in order, one event after the other. When the plugins cannot follow, message
+   * updates are dropped first.
+   *
+   * @param event The event.
+   */
+  emit(event: NativeEvent): void {
+    if (this.#closed) return;
+    // Written down now: the caller may change it, and learns at once when it cannot be written.
+    this.#queue.push({ type: event.type, encoded: encodeEvent(event) });
+    this.#draining ??= this.#drain();
+  }
+
+  /** Waits until every emitted event was handled. */
+  async settled(): Promise<void> {
+    await this.#draining;
+  }
+
+  /** Sends nothing more. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  async #send(
+    type: EventName,
+    { tag, strings, isError }: EncodedEvent,
+    ownMode: DispatchMode | undefined,
+  ): Promise<EventResult> {
+    const rule = eventRule(type, ownMode);
     const result: EventResult = { problems: [] };
-    const { run, skipped } = eventOrder(
-      this.#plugins,
-      event.type,
-      Deno.build.os,
-    );
+    const { run, skipped } = eventOrder(this.#plugins, type, Deno.build.os);
     for (const plugin of skipped) {
       result.problems.push(
-        `Plugin "${plugin.name}": ${event.type} is skipped on ${Deno.build.os}, it declares ${
+        `Plugin "${plugin.name}": ${type} is skipped on ${Deno.build.os}, it declares ${
           plugin.registration.platforms.join(", ")
         }`,
       );
@@ -92,13 +125,13 @@ export class EventFanout {
       if (!plugin.running) {
         // The others do not wait until it is back.
         result.problems.push(
-          `Plugin "${plugin.name}": ${event.type} is skipped, it is not running`,
+          `Plugin "${plugin.name}": ${type} is skipped, it is not running`,
         );
         continue;
       }
       if (this.#busy.has(plugin)) {
         result.problems.push(
-          `Plugin "${plugin.name}": ${event.type} is skipped, an earlier handler still runs`,
+          `Plugin "${plugin.name}": ${type} is skipped, an earlier handler still runs`,
         );
         continue;
       }
@@ -116,12 +149,12 @@ export class EventFanout {
         });
         for (const [index, rc] of outcome.failed) {
           result.problems.push(
-            `Plugin "${plugin.name}": ${event.type} handler ${index} returned ${rc}`,
+            `Plugin "${plugin.name}": ${type} handler ${index} returned ${rc}`,
           );
         }
         for (const index of outcome.late) {
           result.problems.push(
-            `Plugin "${plugin.name}": ${event.type} handler ${index} took longer than ${rule.budgetMs} ms and was left behind`,
+            `Plugin "${plugin.name}": ${type} handler ${index} took longer than ${rule.budgetMs} ms and was left behind`,
           );
         }
         if (outcome.late.length > 0 && rule.mode === "observe") {
@@ -139,34 +172,12 @@ export class EventFanout {
       } catch (error) {
         if (!(error instanceof AbiError)) throw error;
         result.problems.push(
-          `Plugin "${plugin.name}": ${event.type} failed: ${error.message}`,
+          `Plugin "${plugin.name}": ${type} failed: ${error.message}`,
         );
       }
     }
     for (const line of result.problems) this.#say(line);
     return result;
-  }
-
-  /**
-   * Sends an event and does not wait: in order, one event after the other. When the plugins cannot follow, message
-   * updates are dropped first.
-   *
-   * @param event The event.
-   */
-  emit(event: NativeEvent): void {
-    if (this.#closed) return;
-    this.#queue.push(event);
-    this.#draining ??= this.#drain();
-  }
-
-  /** Waits until every emitted event was handled. */
-  async settled(): Promise<void> {
-    await this.#draining;
-  }
-
-  /** Sends nothing more. */
-  close(): void {
-    this.#closed = true;
   }
 
   async #drain(): Promise<void> {
@@ -176,7 +187,7 @@ export class EventFanout {
       event = this.#queue.shift()
     ) {
       if (this.#closed) break;
-      await this.dispatch(event, { mode: "observe" });
+      await this.#send(event.type, event.encoded, "observe");
     }
     this.#draining = undefined;
   }

@@ -206,10 +206,10 @@ export class NativeHost implements AsyncDisposable {
   }
 
   /**
-   * Sends an event and does not wait: in order, one event after the other. When the plugins cannot follow, message
-   * updates are dropped first.
+   * Sends an event as it is now and does not wait: in order, one event after the other. When the plugins cannot follow,
+   * message updates are dropped first.
    *
-   * @param event The event.
+   * @param event The event; throws a `TypeError` for one that JSON cannot hold.
    */
   emit(event: NativeEvent): void {
     this.#events.emit(event);

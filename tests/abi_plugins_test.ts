@@ -11,6 +11,7 @@ import {
   assertEquals,
   assertRejects,
   assertStringIncludes,
+  assertThrows,
 } from "@std/assert";
 import { accounts, build, canRun, open, say } from "./_abi.ts";
 
@@ -341,13 +342,21 @@ test("emitted events arrive in order, and the queue drops progress first", async
   await using host = new NativeHost();
   const plugin = await open("events", { name: "q" }, ['-DNAME="q"']);
   host.add(plugin);
-  for (let i = 0; i < 3; i++) host.emit({ type: "TurnStart", data: i });
+  // An event is what it was when it was emitted, and one that cannot be written is told at once.
+  const data = { n: 0 };
+  for (; data.n < 3; data.n++) host.emit({ type: "TurnStart", data });
+  const endless: Record<string, unknown> = {};
+  endless.self = endless;
+  assertThrows(
+    () => host.emit({ type: "TurnStart", data: endless }),
+    TypeError,
+  );
   await host.settled();
   assertEquals(
     (await say(plugin, "q_log")).trim().split("\n").filter((l) =>
       l.startsWith("q1")
     ),
-    ["q1 19 0", "q1 19 1", "q1 19 2"],
+    ['q1 19 {"n":0}', 'q1 19 {"n":1}', 'q1 19 {"n":2}'],
   );
   for (let i = 0; i < 3_000; i++) {
     host.emit({ type: i % 100 === 0 ? "TurnEnd" : "MessageUpdate", data: i });
