@@ -8,6 +8,8 @@ import { assert, assertEquals, assertMatch } from "@std/assert";
 import { fleetOptions } from "../cli/run/placed.ts";
 import {
   connectFleet,
+  PERMISSION_ROLES,
+  permissionsConfig,
   readJob,
   RemoteWorker,
   viewFleet,
@@ -590,6 +592,74 @@ commandTest(
     for (const { server } of faults) await server[Symbol.asyncDispose]();
     const stopped = await bulkhead("worker", "stop", "local");
     assertEquals(stopped.code, 0, stopped.err);
+  },
+);
+
+commandTest(
+  "each role does from the command line what it is for, and is refused the rest in one line",
+  async ({ dir, env }) => {
+    const users = PERMISSION_ROLES.map((role) =>
+      `{ user: ${role}, password: x, permissions: $BULKHEAD_${role.toUpperCase()} }`
+    );
+    await using server = await startNats({
+      config: permissionsConfig() +
+        `authorization { users: [ ${users.join(", ")} ] }`,
+    });
+    const servers = `nats://127.0.0.1:${server.port}`;
+    const secret = { ...env, BULKHEAD_FLEET_PASSWORD: "x" };
+    const as = (user: string, ...args: string[]) =>
+      deno([
+        "run",
+        "-A",
+        "--no-check",
+        `${ROOT}mod.ts`,
+        "fleet",
+        ...args,
+        "--servers",
+        servers,
+        "--user",
+        user,
+      ], secret);
+    const early = await as("watch", "list");
+    assertEquals(early.code, 1);
+    assertOneLine(
+      early,
+      /let a user with the host permissions .* connect first/,
+    );
+    await using _host = await offer(secret, servers, "h1", "--user", "host");
+    const queued = await as(
+      "queue",
+      "queue",
+      "hello",
+      "--agent",
+      "scripted",
+      "--workspace",
+      `${dir}/ws`,
+      "--json",
+    );
+    assertEquals(queued.code, 0, queued.err);
+    const id = `h1.${JSON.parse(queued.out).short_id}`;
+    await eventually(
+      "it is listed",
+      async () => (await as("watch", "list")).out.includes(`${id}  idle`),
+    );
+    const asked = await as("drive", "ask", id, "more");
+    assertEquals(
+      [asked.code, asked.out.trim()],
+      [0, "You said: more"],
+      asked.err,
+    );
+    for (
+      const [user, ...args] of [
+        ["watch", "ask", id, "no"],
+        ["answer", "stop", id],
+        ["drive", "queue", "no", "--agent", "scripted"],
+      ] as const
+    ) {
+      const refused = await as(user, ...args);
+      assertEquals(refused.code, 1, args.join(" "));
+      assertOneLine(refused, /does not permit|may queue/);
+    }
   },
 );
 

@@ -22,8 +22,9 @@ import { type FleetNames, fleetNames, token } from "./names.ts";
 import {
   checkSchema,
   HOST_TTL_MS,
+  isNotPermitted,
+  makeBucket,
   makeStreams,
-  openBucket,
 } from "./provision.ts";
 import {
   checkVersion,
@@ -83,6 +84,7 @@ export class Fleet implements AsyncDisposable {
   readonly #options: FleetConnectOptions;
   readonly #buckets = new Map<string, Promise<KV>>();
   #repairing: Promise<void> | undefined;
+  #mayMake = true;
   #hostTtlMs = HOST_TTL_MS;
   readonly #back = new Set<() => void>();
   readonly #closers: (() => Promise<void> | void)[] = [];
@@ -128,14 +130,16 @@ export class Fleet implements AsyncDisposable {
 
   /** Whether what is missing on the server is made. */
   get creates(): boolean {
-    return this.#options.create !== false;
+    return this.#options.create !== false && this.#mayMake;
   }
 
   /** @ignore */
   bucket(name: string): Promise<KV> {
     let bucket = this.#buckets.get(name);
     if (bucket === undefined) {
-      bucket = openBucket(this.#kvm, this.names, name, this.#options);
+      bucket = this.creates
+        ? makeBucket(this.#kvm, this.names, name, this.#options)
+        : this.#kvm.open(name);
       bucket.catch(() => this.#buckets.delete(name));
       this.#buckets.set(name, bucket);
     }
@@ -145,17 +149,23 @@ export class Fleet implements AsyncDisposable {
   /** Makes what is missing on the server, and looks at its format. */
   async ensure(): Promise<void> {
     const { names } = this;
-    if (this.#options.create !== false) {
-      await makeStreams(this.jsm, names, this.#options);
-    }
+    if (this.creates) await this.#makeStreams();
     await checkSchema(this);
-    await Promise.all(
-      [names.sessions, names.asks, names.claims, names.hosts, names.jobs].map((
-        name,
-      ) => this.bucket(name)),
-    );
+    const opened = [names.sessions, names.asks, names.hosts, names.jobs];
+    if (this.creates) opened.push(names.claims);
+    await Promise.all(opened.map((name) => this.bucket(name)));
     const { ttl } = await (await this.bucket(names.hosts)).status();
     if (ttl > 0) this.#hostTtlMs = ttl;
+  }
+
+  /** People may not make anything: for them it has to be there. */
+  async #makeStreams(): Promise<void> {
+    try {
+      await makeStreams(this.jsm, this.names, this.#options);
+    } catch (error) {
+      if (!isNotPermitted(error)) throw error;
+      this.#mayMake = false;
+    }
   }
 
   /** Forgets buckets and makes them again: for a server that lost its data under us. */

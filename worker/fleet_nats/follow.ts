@@ -13,6 +13,7 @@ import {
 import { atMost } from "../agents/_within.ts";
 import type { Fleet } from "./connection.ts";
 import { pause } from "./pause.ts";
+import { isNotPermitted } from "./provision.ts";
 
 const RETRY_MS = 250;
 /** A consumer may stall for good when a server drops what it was about to send: one that is silent is made anew. */
@@ -75,7 +76,7 @@ export async function* followStream(
     } catch (error) {
       if (signal?.aborted) return;
       if (
-        fleet.nc.isClosed() || /permissions? violation/i.test(String(error))
+        fleet.nc.isClosed() || isNotPermitted(error)
       ) throw error;
     }
     // Cut before anything came: less at a time, until something does.

@@ -66,14 +66,13 @@ async function makeStream(
   });
 }
 
-/** A bucket; made when it is missing, unless that is left to others. */
-export async function openBucket(
+/** A bucket; made when it is missing. */
+export async function makeBucket(
   kvm: Kvm,
   names: FleetNames,
   name: string,
   options: FleetConnectOptions,
 ): Promise<KV> {
-  if (options.create === false) return await kvm.open(name);
   return await severalTimes(() =>
     kvm.create(name, {
       history: 1,
@@ -107,6 +106,11 @@ export async function checkSchema(fleet: Fleet): Promise<void> {
   }
 }
 
+/** Whether the server refused, rather than failed. */
+export function isNotPermitted(error: unknown): boolean {
+  return /permissions? violation/i.test(String(error));
+}
+
 const ANSWER_MS = 15_000;
 
 /**
@@ -134,10 +138,7 @@ async function severalTimes<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (
-        tries === 6 ||
-        /permissions? violation/i.test(String(error))
-      ) throw error;
+      if (tries === 6 || isNotPermitted(error)) throw error;
       await pause(tries * 50 * (1 + Math.random()));
     }
   }

@@ -17,6 +17,7 @@ import {
   type ReadFrameOptions,
 } from "./frames.ts";
 import { controlSubject, roleOf } from "./names.ts";
+import { isNotPermitted } from "./provision.ts";
 import { valuesOf } from "./values.ts";
 import {
   askRecord,
@@ -125,7 +126,7 @@ export class RemoteWorker {
 
   #failure(method: string, error: unknown): Error {
     const text = String(error);
-    if (/permissions? violation/i.test(text)) {
+    if (isNotPermitted(error)) {
       return new FleetError(
         "not_authorized",
         `Cannot call "${method}" of "${this.id}": the server does not permit it`,

@@ -63,9 +63,10 @@ export class Watchdog {
 
   /** Calls a function when the watchdog ends without being told to. */
   onLost(lost: () => void): void {
-    this.#process.status.then(() => {
+    const ended = () => {
       if (!this.#done) lost();
-    });
+    };
+    this.#process.status.then(ended, ended);
   }
 
   /** The agent has ended in order. */
