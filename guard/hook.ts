@@ -207,11 +207,11 @@ function speechOf(harness: string): HarnessSpeech | undefined {
 async function loadShellReader(): Promise<ShellReader | undefined> {
   try {
     // The bundle of `bundle.ts` has it beside this file.
-    const { href } = new URL(
-      import.meta.url.endsWith(".ts") ? "./shell/effects.ts" : "./shell.js",
-      import.meta.url,
+    const here = import.meta.url;
+    const beside = here.endsWith(".ts") ? "shell/effects.ts" : "shell.js";
+    const module: { readShell: ShellReader } = await import(
+      here.slice(0, here.lastIndexOf("/") + 1) + beside
     );
-    const module: { readShell: ShellReader } = await import(href);
     return module.readShell;
   } catch {
     return undefined;

@@ -188,6 +188,8 @@ export function baseName(program: string): string {
     /\.exe$/i,
     "",
   );
+  // Most names need no look at the patterns.
+  if (!name.startsWith("g") && !/[\d.]$/.test(name)) return name;
   const bare = bareName(name);
   return bare === name || specOf(name) !== undefined ? name : bare;
 }

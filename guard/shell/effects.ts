@@ -75,7 +75,9 @@ export function readShell(request: ShellRequest): Effect[] {
       runText(text, state, EMPTY_STREAM);
       runTraps(state, context);
       const cutShort = context.exhausted && context.effects.length > 0;
-      if (!cutShort && !hasWriteSign(text)) context.incomplete = false;
+      if (context.incomplete && !cutShort && !hasWriteSign(text)) {
+        context.incomplete = false;
+      }
     }
   }
 }

@@ -191,7 +191,7 @@ export function applyGuess(call: Call, short = true): void {
     const equals = arg.indexOf("=");
     const name = equals === -1 ? arg : arg.slice(0, equals);
     let value: string | undefined;
-    if (OUTPUT_OPTION.test(name)) {
+    if (name.startsWith("--") && OUTPUT_OPTION.test(name)) {
       value = equals === -1 ? args[i + 1] : arg.slice(equals + 1);
       // `--go_out=paths=source_relative:gen`
       if (name.endsWith("_out")) value = value?.replace(/^[^/~.][^:]*:/, "");
