@@ -5,6 +5,7 @@
  */
 
 import { OutputLog } from "./output.ts";
+import { safely } from "./safely.ts";
 
 /** Collects what a process prints until its pipes are closed. */
 export class ChildOutput {
@@ -26,7 +27,9 @@ export class ChildOutput {
   ) {
     this.#log = new OutputLog({
       name,
-      ...onLine === undefined ? {} : { onLine },
+      ...onLine === undefined ? {} : {
+        onLine: (line: string) => safely(onLine, line),
+      },
     });
     this.#ended = Promise.all(streams.map((stream) => this.#collect(stream)));
   }

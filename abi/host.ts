@@ -17,6 +17,7 @@ import { isObject, parseJson, stringifyJson } from "./json.ts";
 import { loadNativePlugin, type NativePlugin } from "./plugin.ts";
 import type { NativePluginOptions } from "./plugin_options.ts";
 import type { RendererKind } from "./registration.ts";
+import { safely } from "./safely.ts";
 import { nativeTools, type NativeToolsOptions } from "./tools.ts";
 
 /** Options of {@linkcode NativeHost}. */
@@ -338,7 +339,7 @@ export class NativeHost implements AsyncDisposable {
   }
 
   #say(line: string): void {
-    this.#options.onDiagnostic?.(line);
+    safely(this.#options.onDiagnostic, line);
   }
 }
 

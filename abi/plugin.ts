@@ -32,7 +32,8 @@ import { findId, findNamed, findRenderer } from "./names.ts";
 import type { PortEvent } from "./port.ts";
 import { inspectLibrary, type LibraryReport } from "./preflight.ts";
 import type { Registration, RendererKind } from "./registration.ts";
-import { safely, Supervisor } from "./supervisor.ts";
+import { safely } from "./safely.ts";
+import { Supervisor } from "./supervisor.ts";
 
 const COMMAND_TIMEOUT_MS = 60_000;
 const PROVIDER_TIMEOUT_MS = 600_000;

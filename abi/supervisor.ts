@@ -17,6 +17,7 @@ import type { NativePluginOptions, RestartPolicy } from "./plugin_options.ts";
 import type { PluginPort } from "./port.ts";
 import { inspectLibrary, type LibraryReport } from "./preflight.ts";
 import { emptyRegistration, type Registration } from "./registration.ts";
+import { safely } from "./safely.ts";
 
 const DEFAULT_RESTART: RestartPolicy = {
   backoffMs: [200, 1_000, 5_000],
@@ -293,18 +294,6 @@ export class Supervisor {
     const ending = pause(afterMs, this.#wake.signal).then(() => port.close())
       .finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
-  }
-}
-
-/** A mistake in the host's own callback is reported like any uncaught error, and spares the plugin. */
-export function safely<T>(
-  callback: ((value: T) => void) | undefined,
-  value: T,
-): void {
-  try {
-    callback?.(value);
-  } catch (error) {
-    reportError(error);
   }
 }
 

@@ -165,6 +165,38 @@ test("what a plugin prints is labelled, limited and never taken for an answer; i
   assert(lines.some((line) => /more lines dropped/.test(line)));
 });
 
+test("a host that throws in its own callbacks is told, and the plugin goes on", async () => {
+  const told: string[] = [];
+  const listen = (event: ErrorEvent) => {
+    event.preventDefault();
+    told.push(event.error.message);
+  };
+  addEventListener("error", listen);
+  const fail = (what: string) => () => {
+    throw new Error(what);
+  };
+  try {
+    await using plugin = await open("lifecycle", {
+      onOutput: fail("output"),
+      onCrash: fail("crash"),
+    });
+    // More than a pipe holds: somebody must go on reading.
+    const print = { how: "print", when: "poll" };
+    assertEquals(await say(plugin, "do", print), "alive print");
+    await plugin.callTool("do", { how: "x", when: "partial" }, {
+      onUpdate: fail("update"),
+    });
+    await assertRejects(
+      () => plugin.callTool("do", { how: "segv", when: "poll" }),
+      AbiError,
+    );
+    assertStringIncludes(await say(plugin, "ok"), "pid=");
+  } finally {
+    removeEventListener("error", listen);
+  }
+  assertEquals([...new Set(told)].sort(), ["crash", "output", "update"]);
+});
+
 test("handlers that crash or hang are errors of their caller only", async () => {
   await using host = new NativeHost();
   host.add(await open("lifecycle"));
