@@ -16,6 +16,7 @@ import { denyHint, denyReason } from "./reasons.ts";
 import {
   fieldsOf,
   nestedTargets,
+  outputTargets,
   patchTargets,
   writeTargets,
 } from "./targets.ts";
@@ -235,7 +236,12 @@ function effectsOf(
       const shell = guess.runs
         ? shellEffects(call, "bash", boundary, options)
         : [];
-      if (!guess.writes) return shell;
+      if (!guess.writes) {
+        // What is sent elsewhere is read from here.
+        return /upload|send|attach/i.test(toolName)
+          ? shell
+          : [...shell, ...judge("mcp-tool", outputTargets(toolInput))];
+      }
       return [
         ...shell,
         ...judge(

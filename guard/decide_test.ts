@@ -717,6 +717,8 @@ const KINDS: { name: string; deny: string[]; allow: string[] }[] = [
       "pwsh -c 'function f($p) { Set-Content $p y }; f a.txt'",
       "pwsh -c '$p = Join-Path src x; Set-Content $p y'",
       "pwsh -c 'Set-Content (Join-Path $PWD x) y'",
+      "pwsh -c '$x = Get-ChildItem src; foreach ($y in $x) { Set-Content $y.FullName z }'",
+      'pwsh -c \'foreach ($f in "a","b") { New-Item "out/$f" }\'',
       'pwsh -c \'@("a","b") | ForEach-Object { Set-Content "out/$_" x }\'',
     ],
   },
@@ -728,3 +730,24 @@ for (const { name, deny, allow } of KINDS) {
     for (const command of allow) assertEquals(bash(command), "allow", command);
   });
 }
+
+Deno.test("decide() judges what any tool names as its output", () => {
+  const denied: [string, unknown][] = [
+    ["mcp__ffmpeg__convert", { input: "a.mp4", output: "/srv/b.mp4" }],
+    ["mcp__figma__get_images", { fileKey: "a", localPath: "/srv/x" }],
+    ["mcp__blender__render", { outputPath: "../x.png" }],
+  ];
+  for (const [tool, input] of denied) {
+    assertEquals(verdict(tool, input), "deny", tool);
+  }
+  const allowed: [string, unknown][] = [
+    ["mcp__ffmpeg__convert", { input: "/srv/a.mp4", output: "b.mp4" }],
+    ["mcp__drive__upload_file", { localPath: "/srv/x" }],
+    ["mcp__maps__directions", { destination: "Paris" }],
+    ["mcp__search__query", { output: "json" }],
+    ["mcp__s3__get_object", { bucket: "b", localPath: "/srv/x" }],
+  ];
+  for (const [tool, input] of allowed) {
+    assertEquals(verdict(tool, input), "allow", tool);
+  }
+});

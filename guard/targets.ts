@@ -191,6 +191,9 @@ function entryPaths(entry: unknown): string[] {
 const PATH_LIKE =
   /(?:^|_)(?:path|paths|path_in_project|file|files|filename|filenames|filepath|filepaths|outfile|savepath|dir|directory|directories|folder|dest|destination|target|output|out|location|uri|url|root|to|into)$/;
 const SOURCE_LIKE = /(?:^|_)(?:source|src|from|old_path|origin)$/;
+/** Keys that name what a tool makes, whatever it is called. */
+const OUTPUT_LIKE =
+  /^(?:(?:local|save|download|export)_(?:path|dir|directory|file|filename|to)|out(?:put)?(?:_(?:path|dir|directory|file|filename|folder))?|dest(?:ination)?(?:_(?:path|dir|directory|file|folder))?)$/;
 /** Keys that ask for no more than a preview. */
 const DRY_KEYS = ["dryRun", "dry_run"];
 
@@ -205,6 +208,29 @@ const REMOTE_KEYS = [
   "host",
   "method",
 ];
+
+/**
+ * The local paths under keys that name an output, of a tool whose name does not say that it
+ * writes: `convert`, `render`, `get_images`.
+ *
+ * @param input The tool's input.
+ * @returns the paths.
+ */
+export function outputTargets(input: unknown): string[] {
+  const fields = fieldsOf(input);
+  if (REMOTE_KEYS.some((key) => fields.has(key))) return [];
+  return [...fields].flatMap(([key, value]) => {
+    const path = typeof value === "string" && value.length < 4096 &&
+        OUTPUT_LIKE.test(snakeCase(key))
+      ? localPath(value)
+      : undefined;
+    return path === undefined || path === "" ? [] : [path];
+  });
+}
+
+function snakeCase(key: string): string {
+  return key.replace(/([a-z\d])([A-Z])/g, "$1_$2").toLowerCase();
+}
 
 /**
  * The local paths that a tool outside the vocabularies would write.
@@ -248,7 +274,7 @@ function collectPaths(
     /^dest|^target|^to$|new_?path/i.test(key)
   );
   for (const [key, item] of fields) {
-    const name = key.replace(/([a-z\d])([A-Z])/g, "$1_$2").toLowerCase();
+    const name = snakeCase(key);
     if (!moves && copies && SOURCE_LIKE.test(name)) continue;
     const isPath = PATH_LIKE.test(name) || (moves && SOURCE_LIKE.test(name));
     collectPaths(item, moves, isPath, depth + 1, found);

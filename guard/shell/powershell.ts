@@ -8,7 +8,7 @@ import { ANY, isKnown, SEG, SUB } from "../holes.ts";
 import type { EffectMode } from "../effect.ts";
 import { hasWriteSign } from "../write_sign.ts";
 import type { Context } from "./context.ts";
-import { joinedPath, statements, type Word } from "./powershell_words.ts";
+import { EACH, joinedPath, statements, type Word } from "./powershell_words.ts";
 import type { State } from "./state.ts";
 import { bindParameters, takeFunctions } from "./powershell_functions.ts";
 
@@ -149,6 +149,10 @@ function isPlainName(word: Word): boolean {
 /** The directory whose entries a statement hands to the next one. */
 function listing(words: readonly Word[], pipes: boolean): string | undefined {
   const name = words[0]?.text.toLowerCase() ?? "";
+  // A variable that holds a listing.
+  if (pipes && words.length === 1 && name.endsWith(`/${SUB}`)) {
+    return words[0]?.text.slice(0, -2);
+  }
   if (!pipes || !/^(?:get-childitem|get-item|gci|gi|ls|dir)$/.test(name)) {
     return undefined;
   }
@@ -219,6 +223,19 @@ function statement(
     /^(?:&|\.|\(|\{|[({]+|if|else|try|finally|do)$/.test(list[0].text) &&
     !list[0].quoted
   ) list.shift();
+  if (list[0]?.text === EACH) {
+    const [, variable, ...values] = list;
+    const directory = listing(values, true);
+    const value = directory !== undefined
+      ? `${directory}/${SUB}`
+      : values.length === 1
+      ? values[0]?.text ?? ANY
+      : ANY;
+    state.set((variable?.text ?? "").toLowerCase(), [
+      [values.every(isPlainName) ? SEG : value],
+    ]);
+    return;
+  }
   const assigned = /^\$(\w+)$/.exec(list[0]?.text ?? "");
   if (assigned?.[1] !== undefined && list[1]?.text === "=") {
     const value = list[2];
@@ -227,7 +244,10 @@ function statement(
     } else if (list.length === 3 && value !== undefined) {
       state.set(assigned[1].toLowerCase(), [[value.text]]);
     } else {
-      state.set(assigned[1].toLowerCase(), [[ANY]]);
+      const directory = listing(list.slice(2), true);
+      state.set(assigned[1].toLowerCase(), [
+        [directory === undefined ? ANY : `${directory}/${SUB}`],
+      ]);
       statement(list.slice(2), state, context);
     }
     return;

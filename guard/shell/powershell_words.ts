@@ -17,6 +17,9 @@ export interface Word {
   redirect?: boolean;
 }
 
+/** The first word of what a `foreach (… in …)` becomes: the variable's name and the list follow. */
+export const EACH = "foreach-in";
+
 /** One statement: its words, and how it stands in a pipeline. */
 export interface PowerStatement {
   /** The words. */
@@ -58,6 +61,26 @@ export function* statements(
         quoted: true,
       });
       i = close === -1 ? text.length : close + 3;
+    } else if (char === "(" && /^foreach$/i.test(words.at(-1)?.text ?? "")) {
+      const head = /^\(\s*\$(\w+)\s+in\s+/i.exec(text.slice(i, i + 200));
+      const close = text.indexOf(")", i);
+      words = [];
+      if (head !== null && close !== -1) {
+        const from = text.slice(i + head[0].length, close).replace("(", " ");
+        for (const each of statements(from, state, context)) {
+          yield {
+            words: [
+              { text: EACH, quoted: false },
+              { text: head[1] ?? "", quoted: true },
+              ...each.words,
+            ],
+            piped: false,
+            pipes: false,
+          };
+          break;
+        }
+        i = close + 1;
+      } else i++;
     } else if (char === "(") {
       const computed = readComputed(text, i, state, context);
       if (computed !== undefined) {
