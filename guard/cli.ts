@@ -18,22 +18,18 @@ import {
   processIo,
   UsageError,
 } from "@bulkhead/sandbox/command";
-import { decide, explain } from "./_cli_decide.ts";
-import { install, status, teardown } from "./_cli_install.ts";
-import { log, scan } from "./_cli_log.ts";
 import { parseVerb, type Verb } from "./_cli_shared.ts";
-import { verify } from "./_cli_verify.ts";
-import { runHook } from "./hook.ts";
 
-const VERBS: ReadonlyMap<string, Verb> = new Map([
-  ["install", install],
-  ["status", status],
-  ["verify", verify],
-  ["explain", explain],
-  ["decide", decide],
-  ["log", log],
-  ["scan", scan],
-  ["teardown", teardown],
+/** The verbs, each loaded when it is asked for: judging a line needs no installer. */
+const VERBS: ReadonlyMap<string, () => Promise<Verb>> = new Map([
+  ["install", async () => (await import("./_cli_install.ts")).install],
+  ["status", async () => (await import("./_cli_install.ts")).status],
+  ["verify", async () => (await import("./_cli_verify.ts")).verify],
+  ["explain", async () => (await import("./_cli_decide.ts")).explain],
+  ["decide", async () => (await import("./_cli_decide.ts")).decide],
+  ["log", async () => (await import("./_cli_log.ts")).log],
+  ["scan", async () => (await import("./_cli_log.ts")).scan],
+  ["teardown", async () => (await import("./_cli_install.ts")).teardown],
 ]);
 
 /** Names under which earlier armed workspaces call the hook. */
@@ -65,22 +61,24 @@ export async function guardCommand(
   const [word, ...rest] = args;
   // A marker in place of a verb is the oldest form of the hook.
   if (word !== undefined && (HOOK_NAMES.includes(word) || word.includes("/"))) {
+    const { runHook } = await import("./hook.ts");
     return await runHook(args);
   }
   const json = args.includes("--json") || args.includes("-j");
   try {
     if (word === undefined || ["help", "--help", "-h"].includes(word)) {
-      io.out(overview());
+      io.out(await overview());
       return word === undefined ? 2 : 0;
     }
-    const verb = VERBS.get(word);
-    if (verb === undefined) {
+    const load = VERBS.get(word);
+    if (load === undefined) {
       const near = closest(word, [...VERBS.keys()]);
       throw new UsageError(
         `Cannot run: "${word}" is not a command of guard`,
         near ? `did you mean ${near}?` : "bulkhead guard --help",
       );
     }
+    const verb = await load();
     const flags = parseVerb(verb, rest);
     if (flags.on("help")) {
       io.out(`bulkhead guard ${verb.usage}\n  ${verb.summary}\n`);
@@ -95,10 +93,9 @@ export async function guardCommand(
 }
 
 /** The list of commands. */
-function overview(): string {
-  const lines = [...VERBS.values()].map((verb) =>
-    `  ${verb.usage}\n      ${verb.summary}`
-  );
+async function overview(): Promise<string> {
+  const verbs = await Promise.all([...VERBS.values()].map((load) => load()));
+  const lines = verbs.map((verb) => `  ${verb.usage}\n      ${verb.summary}`);
   return `bulkhead guard: deny an agent's writes outside the allowed roots\n\n${
     lines.join("\n")
   }\n\nEvery command takes --json and --help; --home DIR names another Bulkhead home.

@@ -9,12 +9,11 @@ import { ANY, isKnown, SEG } from "../holes.ts";
 import { type Call, writes } from "./call.ts";
 import { type Lexicon, type Token, tokenize } from "./tokens.ts";
 import type { EffectMode } from "../effect.ts";
+import { CodeModules } from "./code_modules.ts";
 import { CodeArguments } from "./code_arguments.ts";
 import {
   FIRST,
-  MODULES,
   MOVES,
-  NEEDS_MODULE,
   PATH_METHODS,
   REMOVES,
   RUNS,
@@ -53,6 +52,7 @@ class Scanner {
   readonly #language: Lexicon;
   readonly #values: CodeValues;
   readonly #arguments: CodeArguments;
+  readonly #modules: CodeModules;
   /** `const { writeFileSync: w } = require("fs")`. */
   readonly #renamed = new Map<string, string>();
   #cwd: string | undefined;
@@ -73,6 +73,7 @@ class Scanner {
       variable: (name) => readVariable(name, state, context)?.[0],
     });
     this.#arguments = new CodeArguments(tokens, this.#values);
+    this.#modules = new CodeModules(tokens, language, this.#values);
   }
 
   scan(): void {
@@ -123,7 +124,7 @@ class Scanner {
       const target = this.#arguments.writtenByR(i, start);
       if (target !== undefined) this.#write(target, "content");
     }
-    if (!this.#trusted(i, name)) return;
+    if (!this.#modules.trusted(i, name)) return;
     const exact = this.#values.value(start) ??
       this.#arguments.leading(start, "file");
     const first = exact ?? this.#values.partial(start);
@@ -137,7 +138,10 @@ class Scanner {
       if (exact !== undefined) this.#cwd = exact.text;
       return;
     }
-    if ((name === "exec" || name === "eval") && this.#runsCode(i)) {
+    if (
+      (name === "exec" || name === "eval") &&
+      (name === "eval" || this.#language === "python")
+    ) {
       if (exact !== undefined && !this.#isMark(i - 1, ".")) {
         this.#call.context.nested(() => {
           scanCode(this.#call, exact.text, this.#language);
@@ -146,14 +150,15 @@ class Scanner {
       }
       return;
     }
-    if (name === "execute" && this.#follows(i, /^os$/)) {
+    if (name === "execute" && this.#modules.follows(i, /^os$/)) {
       return this.#inDirectory(start, () => this.#runs(start, exact));
     }
     if (RUNS.test(name)) {
       return this.#inDirectory(start, () => this.#runs(start, exact));
     }
     if (
-      TEMPORARY.test(name) && this.#follows(i, /^(?:tempfile|Dir|Tempfile)$/) &&
+      TEMPORARY.test(name) &&
+      this.#modules.follows(i, /^(?:tempfile|Dir|Tempfile)$/) &&
       this.#arguments.named(start, "dir") === undefined
     ) {
       const { state, context } = this.#call;
@@ -185,13 +190,13 @@ class Scanner {
       if (name === "extractall" || name === "save") this.#keyword(start);
       return;
     }
-    if (name === "connect" && this.#follows(i, /^sqlite3$/)) {
+    if (name === "connect" && this.#modules.follows(i, /^sqlite3$/)) {
       const changes = this.#tokens.some((token) =>
         token.kind === "text" && STATEMENT.test(token.value)
       );
       if (changes) this.#write(first.text, "content");
     } else if (
-      MOVES.test(name) || name === "replace" && this.#follows(i, /^os$/)
+      MOVES.test(name) || name === "replace" && this.#modules.follows(i, /^os$/)
     ) {
       this.#write(first.text, "tree");
       const second = this.#arguments.at(start, 1);
@@ -206,7 +211,9 @@ class Scanner {
       }
     } else if (REMOVES.test(name)) this.#write(first.text, "tree");
     else if (FIRST.test(name)) this.#write(first.text, "content");
-    else if (name === "write" && this.#follows(i, /^(?:File|Bun|IO)$/)) {
+    else if (
+      name === "write" && this.#modules.follows(i, /^(?:File|Bun|IO)$/)
+    ) {
       this.#write(first.text, "content");
     } else if (
       name === "extractall" || name === "extract" || name === "unpack_archive"
@@ -248,36 +255,17 @@ class Scanner {
     first: { text: string; end: number } | undefined,
   ): void {
     if (this.#language === "perl") {
-      // open(my $f, ">", "/srv/x") or open(F, ">/srv/x")
-      const literals: string[] = [];
-      for (let j = start; j < start + 14 && j < this.#tokens.length; j++) {
-        const token = this.#tokens[j];
-        if (
-          token?.kind === "mark" && (token.value === ";" || token.value === ")")
-        ) break;
-        const named = token?.kind === "name" && this.#values.knows(token.value);
-        if (token?.kind === "text" || named) {
-          literals.push(
-            (this.#values.value(j) ?? this.#values.partial(j))?.text ?? "",
-          );
-        }
-      }
-      const [mode = "", path] = literals;
-      const match = /^\s*(\+?[>]{1,2}|\+<|\|)\s*(.*)$/.exec(mode);
-      if (match === null) return;
-      const target = match[2] || path;
-      if (match[1] === "|" && target !== undefined) {
-        if (isKnown(target)) this.#shell(target);
-      } else if (target !== undefined && !target.startsWith("&")) {
-        this.#write(target, "content");
-      }
+      const opened = this.#arguments.openedByPerl(start);
+      if (opened === undefined) return;
+      if (!opened.runs) this.#write(opened.target, "content");
+      else if (isKnown(opened.target)) this.#shell(opened.target);
       return;
     }
     if (first === undefined) return;
     const mode = this.#arguments.at(start, 1) ??
       this.#arguments.named(start, "mode") ??
       this.#arguments.named(start, "flags");
-    const isDeno = this.#follows(i, /^Deno$/);
+    const isDeno = this.#modules.follows(i, /^Deno$/);
     if (isDeno) {
       const text = this.#arguments.words(start);
       if (/(?:write|create|append|truncate|createNew)/.test(text)) {
@@ -288,7 +276,9 @@ class Scanner {
     if (mode !== undefined && /^[rbtU]*$/.test(mode)) return;
     if (mode === undefined) {
       // It makes the file when there is none.
-      if (this.#follows(i, /^shelve$/)) this.#write(first.text, "content");
+      if (this.#modules.follows(i, /^shelve$/)) {
+        this.#write(first.text, "content");
+      }
       if (
         !/O_(?:WRONLY|RDWR|CREAT|APPEND|TRUNC)/.test(
           this.#arguments.words(start),
@@ -369,60 +359,6 @@ class Scanner {
         `${root}/`.startsWith(normalizePath(directory).replace(/\/?$/, "/"))
       );
     return above ? undefined : start + SEG;
-  }
-
-  /** Whether a call of this name may be one of a file module. */
-  #trusted(i: number, name: string): boolean {
-    if (name === "open" && this.#isMark(i - 1, ".")) {
-      return this.#follows(
-        i,
-        /^(?:os|io|codecs|gzip|bz2|lzma|fs|fsp|promises|File|Deno|Pathname|aiofiles|tarfile|zipfile|ZipFile|shelve|dbm|builtins)$/,
-      );
-    }
-    if (name === "exec") {
-      return !this.#isMark(i - 1, ".") || this.#follows(i, MODULES);
-    }
-    if (!NEEDS_MODULE.test(name)) return true;
-    if (this.#isMark(i - 1, ".") || this.#isMark(i - 1, ":")) {
-      return this.#follows(i, MODULES);
-    }
-    // A bare call: a builtin of Perl or Ruby, or a name that was imported.
-    return this.#language !== "javascript" && this.#language !== "python"
-      ? true
-      : this.#tokens.some((token, j) =>
-        (token.value === name ||
-          token.value === "*" &&
-            this.#tokens[j - 1]?.value === "import") &&
-        j !== i && j < i &&
-        this.#tokens.slice(Math.max(0, j - 12), j).some((before) =>
-          /^(?:import|from|require|const)$/.test(before.value)
-        )
-      );
-  }
-
-  /** `exec` and `eval` of code rather than of a command line. */
-  #runsCode(i: number): boolean {
-    return this.#tokens[i]?.value === "eval" || this.#language === "python";
-  }
-
-  /** The word before the dot is one of some. */
-  #follows(i: number, owner: RegExp): boolean {
-    let j = i - 1;
-    while (this.#isMark(j, ".") || this.#isMark(j, ":")) j--;
-    const token = this.#tokens[j];
-    if (token?.kind === "name") {
-      return owner.test(token.value) ||
-        owner.test(this.#values.modules.get(token.value) ?? "-");
-    }
-    // require("fs").x and require("node:fs/promises").x
-    if (this.#isMark(j, ")")) {
-      const inner = this.#tokens[j - 1];
-      return inner?.kind === "text" &&
-        inner.value.replace(/^node:/, "").split("/").some((part) =>
-          owner.test(part) || owner.test(part.replace("-extra", ""))
-        );
-    }
-    return false;
   }
 
   #keyword(start: number): void {

@@ -213,6 +213,35 @@ export class CodeArguments {
   }
 
   /**
+   * What Perl's `open(my $f, ">", "x")` or `open(F, ">x")` writes or runs.
+   *
+   * @param start Index of the first token behind the bracket.
+   * @returns the file or the command; `undefined` when it only reads.
+   */
+  openedByPerl(start: number): { target: string; runs: boolean } | undefined {
+    const literals: string[] = [];
+    for (let j = start; j < start + 14 && j < this.#tokens.length; j++) {
+      const token = this.#tokens[j];
+      if (
+        token?.kind === "mark" && (token.value === ";" || token.value === ")")
+      ) break;
+      const named = token?.kind === "name" && this.#values.knows(token.value);
+      if (token?.kind === "text" || named) {
+        literals.push(
+          (this.#values.value(j) ?? this.#values.partial(j))?.text ?? "",
+        );
+      }
+    }
+    const [mode = "", path] = literals;
+    const [, operator, attached] =
+      /^\s*(\+?[>]{1,2}|\+<|\|)\s*(.*)$/.exec(mode) ?? [];
+    const target = attached || path;
+    if (operator === undefined || target === undefined) return undefined;
+    const runs = operator === "|";
+    return !runs && target.startsWith("&") ? undefined : { target, runs };
+  }
+
+  /**
    * What one of R's own functions writes; their names hold dots.
    *
    * @param i Index of the last word of the name.
