@@ -15,7 +15,7 @@ import {
 } from "./job_record.ts";
 import { queueSubject } from "./names.ts";
 import { pause } from "./pause.ts";
-import { untilAnswered } from "./provision.ts";
+import { insistently, untilAnswered } from "./provision.ts";
 import { valuesOf } from "./values.ts";
 
 /** A job that is over may be queued again, to go on with its session. */
@@ -175,7 +175,8 @@ async function stored(
   fleet: Fleet,
   sessionId: string,
 ): Promise<Stored | undefined> {
-  const entry = await (await fleet.bucket(fleet.names.jobs)).get(sessionId);
+  const bucket = await fleet.bucket(fleet.names.jobs);
+  const entry = await insistently(() => bucket.get(sessionId));
   if (entry === null || entry.operation !== "PUT") return undefined;
   const record = decodeJob(entry.string());
   return record === undefined

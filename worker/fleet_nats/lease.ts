@@ -27,6 +27,8 @@ export interface LeaseStore {
   read(key: string): Promise<{ value: string; revision: number } | undefined>;
   /** Removes exactly this revision; nothing when it has moved on. */
   remove(key: string, revision: number): Promise<void>;
+  /** Whether a failure passes by itself, so that taking a lease is tried again. @default none does */
+  passes?(error: unknown): boolean;
 }
 
 /** The two clocks that elapsed time is read from. */
@@ -66,6 +68,10 @@ const REAL_CLOCK: LeaseClock = {
   monotonic: () => performance.now(),
   wall: () => Date.now(),
 };
+
+/** How long a store may fail while a lease is taken. */
+const PATIENCE_MS = 30_000;
+const AGAIN_MS = 250;
 
 interface Mark {
   readonly monotonic: number;
@@ -263,30 +269,34 @@ export async function acquireLease(
   });
   const won = (revision: number, sent: Mark) =>
     new Lease({ store, key, value, revision, sent, clock, leaseMs, stopMs });
+  const began = clock.monotonic();
+  // The first attempt whose answer was lost: it may have been the one that won.
+  let lost: Mark | undefined;
   for (;;) {
-    const sent = markOf(clock);
-    const created = await store.create(key, value);
-    if (created !== undefined) return won(created, sent);
-    const found = await store.read(key);
-    if (found === undefined) continue;
-    const held: LeaseHeld = { heldBy: holderOf(found.value) };
-    if (options.wait === false) return held;
-    const theirs = leaseOf(found.value) ?? leaseMs;
-    if (
-      !await silentFor(
-        store,
-        key,
-        found.revision,
-        Math.max(theirs, 1) + marginMs,
-        clock,
-        options,
-      )
-    ) {
-      return held;
+    let sent = markOf(clock);
+    try {
+      const created = await store.create(key, value);
+      if (created !== undefined) return won(created, sent);
+      const found = await store.read(key);
+      if (found === undefined) continue;
+      if (found.value === value) return won(found.revision, lost ?? sent);
+      lost = undefined;
+      const held: LeaseHeld = { heldBy: holderOf(found.value) };
+      if (options.wait === false) return held;
+      const ms = Math.max(leaseOf(found.value) ?? leaseMs, 1) + marginMs;
+      if (!await silentFor(store, key, found.revision, ms, clock, options)) {
+        return held;
+      }
+      sent = markOf(clock);
+      const taken = await store.update(key, value, found.revision);
+      if (taken !== undefined) return won(taken, sent);
+    } catch (error) {
+      const over = clock.monotonic() - began > PATIENCE_MS ||
+        options.signal?.aborted;
+      if (over || store.passes?.(error) !== true) throw error;
+      lost ??= sent;
+      await pause(AGAIN_MS, options.signal);
     }
-    const taking = markOf(clock);
-    const taken = await store.update(key, value, found.revision);
-    if (taken !== undefined) return won(taken, taking);
   }
 }
 

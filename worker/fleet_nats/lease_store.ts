@@ -6,7 +6,7 @@
 import type { Fleet } from "./connection.ts";
 import type { LeaseStore } from "./lease.ts";
 import { keyOf } from "./names.ts";
-import { untilAnswered } from "./provision.ts";
+import { isPassing } from "./provision.ts";
 
 const WRONG_SEQUENCE = 10071;
 const UPDATE_TIMEOUT_MS = 3_000;
@@ -16,10 +16,7 @@ export function fleetLeases(fleet: Fleet): LeaseStore {
   const bucket = () => fleet.bucket(fleet.names.claims);
   return {
     async create(key, value) {
-      const kv = await bucket();
-      return await unlessMoved(
-        untilAnswered(() => kv.create(keyOf(key), value)),
-      );
+      return await unlessMoved((await bucket()).create(keyOf(key), value));
     },
     async update(key, value, revision) {
       try {
@@ -41,6 +38,7 @@ export function fleetLeases(fleet: Fleet): LeaseStore {
     async remove(key, revision) {
       await (await bucket()).delete(keyOf(key), { previousSeq: revision });
     },
+    passes: isPassing,
   };
 }
 

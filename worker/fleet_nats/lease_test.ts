@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import {
   acquireLease,
   Lease,
@@ -117,6 +117,30 @@ Deno.test("a lease survives answers that are lost on their way back", async () =
   await renewal(one);
   assert(one.valid, "the renewal whose answer was lost is found to be ours");
   await one.release();
+});
+
+Deno.test("acquireLease() finds what an attempt without an answer has made", async () => {
+  const store = new MemoryStore();
+  const link = store.client();
+  let failing = true;
+  const create: LeaseStore["create"] = async (key, value) => {
+    const made = await link.create(key, value);
+    if (failing) throw new Error("no answer came");
+    return made;
+  };
+  const patient = { ...link, create, passes: () => failing };
+  const waiting = take(patient, "one", LONG);
+  while (store.values.size === 0) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  failing = false;
+  const one = await waiting;
+  assert(one.valid);
+  await one.release();
+  // What does not pass is thrown at once.
+  failing = true;
+  const hopeless = { ...link, create, passes: () => false };
+  await assertRejects(() => take(hopeless, "two"), Error, "no answer came");
 });
 
 Deno.test("a lease that the store has lost is made again", async () => {

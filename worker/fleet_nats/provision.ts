@@ -78,8 +78,8 @@ export async function makeBucket(
       history: 1,
       replicas: options.replicas ?? 1,
       storage: StorageType.File,
-      // What a copy that lags behind says is no ground to act on: reads are the leader's.
-      allow_direct: false,
+      // What a copy that lags behind says is enough to be shown, and no ground to act on: then reads are the leader's.
+      allow_direct: [names.sessions, names.asks, names.hosts].includes(name),
       ...name === names.hosts ? { ttl: options.hostTtlMs ?? HOST_TTL_MS } : {},
     })
   );
@@ -112,21 +112,38 @@ export function isNotPermitted(error: unknown): boolean {
 }
 
 const ANSWER_MS = 15_000;
+const NOBODY = /no responders|jetstream is not enabled/i;
 
 /**
  * What is asked of a stream whose leader is still being chosen is answered by nobody:
  * nothing was written, so it is asked again.
  */
-export async function untilAnswered<T>(work: () => Promise<T>): Promise<T> {
+export function untilAnswered<T>(work: () => Promise<T>): Promise<T> {
+  return again(work, (error) => NOBODY.test(String(error)));
+}
+
+/** What may be done twice is asked again when no answer came, as well. */
+export function insistently<T>(work: () => Promise<T>): Promise<T> {
+  return again(work, isPassing);
+}
+
+/** Whether a failure is one of the moment: the next attempt may find a server that answers. */
+export function isPassing(error: unknown): boolean {
+  return NOBODY.test(String(error)) || /timeout/i.test(String(error));
+}
+
+async function again<T>(
+  work: () => Promise<T>,
+  passes: (error: unknown) => boolean,
+): Promise<T> {
   const deadline = performance.now() + ANSWER_MS;
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      const unanswered = /no responders|jetstream is not enabled/i;
-      if (
-        !unanswered.test(String(error)) || performance.now() > deadline
-      ) throw error;
+      if (!passes(error) || performance.now() > deadline) {
+        throw error;
+      }
       await pause(250);
     }
   }

@@ -17,7 +17,7 @@ import {
   type ReadFrameOptions,
 } from "./frames.ts";
 import { controlSubject, roleOf } from "./names.ts";
-import { isNotPermitted } from "./provision.ts";
+import { insistently, isNotPermitted } from "./provision.ts";
 import { valuesOf } from "./values.ts";
 import {
   askRecord,
@@ -191,8 +191,8 @@ export class RemoteWorker {
 
   /** How the session stands in the fleet. */
   async record(): Promise<FleetSessionRecord | undefined> {
-    const entry = await (await this.#fleet.bucket(this.#fleet.names.sessions))
-      .get(this.id);
+    const bucket = await this.#fleet.bucket(this.#fleet.names.sessions);
+    const entry = await insistently(() => bucket.get(this.id));
     return entry === null || entry.operation !== "PUT"
       ? undefined
       : sessionRecord(entry.string());
