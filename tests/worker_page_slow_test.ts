@@ -109,7 +109,7 @@ async function withPage(
     const page = await browser.newPage({
       viewport: { width: 1100, height: 760 },
     });
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(60_000);
     await fn({ browser, url: server.url, dir, page });
   } finally {
     await started.end();
@@ -227,7 +227,7 @@ Deno.test({
         isMobile: true,
       });
       const page = await context.newPage();
-      page.setDefaultTimeout(15_000);
+      page.setDefaultTimeout(60_000);
       await page.goto(url);
       await page.getByRole("button", { name: /demo/ }).waitFor();
       await shoot(page, "phone-list");

@@ -76,7 +76,7 @@ Deno.test("worker: a client library call per method", async () => {
   await client.ping();
   const sent = await client.writeTurn("hi");
   assert(sent.turn !== undefined && sent.written > 0 && !sent.repeated);
-  const turn = await client.turn(sent.turn, 10_000);
+  const turn = await client.turn(sent.turn, 60_000);
   assert(turn.phase === "done");
   assertEquals([turn.outcome, turn.text, turn.denied], [
     "completed",
@@ -154,7 +154,7 @@ Deno.test("worker: a watcher is told the state, the asks and the end", async () 
     }
   })();
   const sent = await client.writeTurn("go");
-  await client.turn(sent.turn ?? "", 10_000);
+  await client.turn(sent.turn ?? "", 60_000);
   await worker.end();
   await watching;
   assertEquals(events.at(-1), "shutdown");
@@ -315,7 +315,7 @@ Deno.test("worker: an answer over the size of a message is cut, goes on, and one
   let cursor = 0;
   let rounds = 0;
   for (let done = false; !done; rounds++) {
-    const read = await client.readFrames(cursor, { waitMs: 5000 });
+    const read = await client.readFrames(cursor, { waitMs: 30_000 });
     assertEquals(read.gap, false);
     assertEquals(read.next, cursor + read.frames.length);
     cursor = read.next;
@@ -539,7 +539,7 @@ Deno.test("worker: many clients at once are served side by side", async () => {
   await Promise.all(clients.map((client) => client.ping()));
   await clients[0]?.writeTurn("x");
   const reads = await Promise.all(
-    clients.map((client) => client.readFrames(4, { waitMs: 5000 })),
+    clients.map((client) => client.readFrames(4, { waitMs: 30_000 })),
   );
   assertEquals(new Set(reads.map((read) => read.next)).size, 1);
   for (const client of clients) client.close();

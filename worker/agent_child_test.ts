@@ -33,7 +33,7 @@ Deno.test("AgentChild: an answer that is queued just as the queue has run empty 
       const timer = setTimeout(() => {
         lost = true;
         more.resolve();
-      }, 2000);
+      }, 20_000);
       while (seen < written && !lost) await more.promise;
       clearTimeout(timer);
       assertEquals(seen, written, `lost after ${ticks} ticks`);

@@ -192,7 +192,7 @@ export class SeedClient implements Disposable {
     cursor = 0,
   ): Promise<{ frames: Json[]; cursor: number }> {
     const frames: Json[] = [];
-    const deadline = performance.now() + 20_000;
+    const deadline = performance.now() + 60_000;
     while (performance.now() < deadline) {
       const read = await this.call("stream.read_frames", {
         cursor,
