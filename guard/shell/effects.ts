@@ -7,7 +7,7 @@
 import type { Effect } from "../effect.ts";
 import type { ShellRequest } from "../decide.ts";
 import { withoutHoles } from "../holes.ts";
-import { hasWriteSign, unreadable } from "../write_sign.ts";
+import { hasWriteSign, mayWrite, unreadable } from "../write_sign.ts";
 import { Context, type Runner } from "./context.ts";
 import { runArgv } from "./dispatch.ts";
 import { readPowerShell } from "./powershell.ts";
@@ -42,12 +42,18 @@ export function readShell(request: ShellRequest): Effect[] {
     argv: (argv, state, stdin) => runArgv(argv, state, stdin, context),
   };
   const context = new Context({ boundary, home, env, run: runner });
+  let beyondBounds = false;
+  /** What counts as a sign of a write in a text that was not read in full. */
+  function signs(): (text: string) => boolean {
+    return beyondBounds || context.exhausted ? mayWrite : hasWriteSign;
+  }
   function runText(text: string, state: State, stdin: typeof UNKNOWN_STREAM) {
     const { script, complete } = parseShell(text);
     const output = script === undefined
       ? UNKNOWN_STREAM
       : context.nested(() => runScript(script, state, stdin, context));
-    if (!complete && hasWriteSign(text)) context.incomplete = true;
+    if (script === undefined) beyondBounds = true;
+    if (!complete && signs()(text)) context.incomplete = true;
     return output;
   }
   if (typeof command === "string" && command.includes("\0")) {
@@ -75,7 +81,7 @@ export function readShell(request: ShellRequest): Effect[] {
       runText(text, state, EMPTY_STREAM);
       runTraps(state, context);
       const cutShort = context.exhausted && context.effects.length > 0;
-      if (context.incomplete && !cutShort && !hasWriteSign(text)) {
+      if (context.incomplete && !cutShort && !signs()(text)) {
         context.incomplete = false;
       }
     }

@@ -29,6 +29,19 @@ Deno.test("decideCall() denies a command that names more than it looks at", () =
   }
 });
 
+Deno.test("decideCall() lets a malformed text without a sign of a write pass", () => {
+  for (
+    const command of ["git log 'unterminated", "echo $(git status", "find . ("]
+  ) {
+    const { allow } = decideCall(
+      { toolName: "Bash", toolInput: { command }, cwd: "/work/env" },
+      { active: true, allowedRoots: ["/work/env"] },
+      { now: 0, paths: { readLink: () => undefined } },
+    );
+    assertEquals(allow, true, command);
+  }
+});
+
 Deno.test("decideCall() denies a write behind any amount of padding", () => {
   for (
     const padding of [
@@ -41,9 +54,17 @@ Deno.test("decideCall() denies a write behind any amount of padding", () => {
       "# c\n",
     ]
   ) {
-    for (const size of [1_000, 30_000, 200_000, 300_000]) {
+    for (
+      const [size, write] of [
+        [1_000, "touch /srv/x"],
+        [30_000, "find /srv -delete"],
+        [30_000, "touch /srv/x"],
+        [200_000, "git -C /srv clean -fdx"],
+        [300_000, 'python3 -c \'open("/srv/x", "w")\''],
+      ] as const
+    ) {
       const command = ": " + padding.repeat(Math.ceil(size / padding.length)) +
-        "\ntouch /srv/x";
+        `\n${write}`;
       const decision = decideCall(
         { toolName: "Bash", toolInput: { command }, cwd: "/work/env" },
         { active: true, allowedRoots: ["/work/env"] },
