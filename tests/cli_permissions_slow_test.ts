@@ -205,7 +205,7 @@ export const rows: CommandRow[] = [
       "--program",
       "{DIR}/none",
     ],
-    flags: [READ],
+    flags: [READ, "--allow-env=PATH"],
     code: 1,
   },
   {

@@ -21,25 +21,21 @@ import {
 } from "@bulkhead/sandbox/command";
 import { fillFleetFlag, FLEET_FLAGS } from "./fleet_settings.ts";
 import { overFleet } from "./cli/over_fleet.ts";
-import { list, reap } from "./cli/fleet.ts";
-import { serve, SERVE_HELP } from "./cli/serve.ts";
 import { COMMON_FLAGS, type WorkerVerb } from "./cli/shared.ts";
-import { start } from "./cli/start.ts";
-import { answer, ask, interrupt, status, stop, watch } from "./cli/talk.ts";
-import { ui } from "./cli/ui.ts";
 import config from "./deno.json" with { type: "json" };
 
-const VERBS: ReadonlyMap<string, WorkerVerb> = new Map([
-  ["list", list],
-  ["start", start],
-  ["ask", ask],
-  ["watch", watch],
-  ["answer", answer],
-  ["interrupt", interrupt],
-  ["status", status],
-  ["stop", stop],
-  ["reap", reap],
-  ["ui", ui],
+/** The verbs, each loaded when it is asked for: listing workers needs none. */
+const VERBS: ReadonlyMap<string, () => Promise<WorkerVerb>> = new Map([
+  ["list", async () => (await import("./cli/fleet.ts")).list],
+  ["start", async () => (await import("./cli/start.ts")).start],
+  ["ask", async () => (await import("./cli/talk.ts")).ask],
+  ["watch", async () => (await import("./cli/talk.ts")).watch],
+  ["answer", async () => (await import("./cli/talk.ts")).answer],
+  ["interrupt", async () => (await import("./cli/talk.ts")).interrupt],
+  ["status", async () => (await import("./cli/talk.ts")).status],
+  ["stop", async () => (await import("./cli/talk.ts")).stop],
+  ["reap", async () => (await import("./cli/fleet.ts")).reap],
+  ["ui", async () => (await import("./cli/ui.ts")).ui],
 ]);
 
 const COMMON_HELP = `
@@ -80,17 +76,19 @@ export async function workerCommand(
       word === undefined || word === "help" || word === "--help" ||
       word === "-h"
     ) {
-      io.out(overview());
+      io.out(await overview());
       return word === undefined ? 2 : 0;
     }
     if (word === "version" || word === "--version" || word === "-V") {
       return version(json, io);
     }
-    const verb = VERBS.get(word);
-    if (verb === undefined && word.startsWith("-")) {
+    const load = VERBS.get(word);
+    if (load === undefined && word.startsWith("-")) {
+      const { serve } = await import("./cli/serve.ts");
       return await serve(args, io);
     }
-    if (verb === undefined) throw unknown(word);
+    if (load === undefined) throw unknown(word);
+    const verb = await load();
     const flags = parseFlags(fillFleetFlag(rest), {
       boolean: [...COMMON_FLAGS.boolean ?? [], ...verb.flags?.boolean ?? []],
       string: [
@@ -147,10 +145,13 @@ function unknown(word: string): UsageError {
   );
 }
 
-function overview(): string {
+async function overview(): Promise<string> {
+  const { SERVE_HELP } = await import("./cli/serve.ts");
   const width = Math.max(...[...VERBS.keys()].map((name) => name.length));
-  const lines = [...VERBS].map(([name, { summary }]) =>
-    `  ${name.padEnd(width)}  ${summary}`
+  const lines = await Promise.all(
+    [...VERBS].map(async ([name, load]) =>
+      `  ${name.padEnd(width)}  ${(await load()).summary}`
+    ),
   );
   return `Agent sessions behind sockets
 
