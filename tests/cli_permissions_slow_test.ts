@@ -175,6 +175,18 @@ export const rows: CommandRow[] = [
     flags: ["--allow-read"],
   },
   {
+    entry: "bulkhead guard log --iteration",
+    args: ["guard", "log", "--iteration", "{DIR}/iteration-1"],
+    flags: [READ, WRITE],
+    prepare: async (dir) => {
+      await Deno.mkdir(`${dir}/iteration-1`);
+      await Deno.writeTextFile(
+        `${dir}/iteration-1/dispatch.json`,
+        '{"tasks":[]}',
+      );
+    },
+  },
+  {
     entry: "bulkhead guard status (nothing is installed)",
     args: ["guard", "status"],
     flags: ["--allow-read"],
