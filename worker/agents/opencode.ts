@@ -31,6 +31,7 @@ import {
   whereItListens,
 } from "./opencode_start.ts";
 import { findOpencode } from "./opencode_program.ts";
+import { askReply, promptBody } from "./opencode_words.ts";
 import { atMost, within } from "./_within.ts";
 import type { AgentStartError } from "./start_error.ts";
 
@@ -179,18 +180,7 @@ class OpenCodeDriver implements AgentDriver {
   async send(turn: AgentTurn): Promise<number> {
     const api = this.#running?.api;
     if (api === undefined || !this.#host.alive) throw notRunning();
-    const images = (turn.images ?? []).map((image) => ({
-      type: "file",
-      mime: image.mediaType,
-      url: `data:${image.mediaType};base64,${image.data}`,
-    }));
-    const [providerID, ...rest] = (this.#host.model ?? "").split("/");
-    const body: JsonObject = {
-      parts: [...images, { type: "text", text: turn.text }],
-      ...(rest.length > 0
-        ? { model: { providerID, modelID: rest.join("/") } }
-        : {}),
-    };
+    const body = promptBody(turn, this.#host.model);
     if (turn.uuid !== undefined) this.#frames.sent(turn.uuid);
     await api.call("POST", `/session/${this.#frames.root}/prompt_async`, body);
     return new TextEncoder().encode(JSON.stringify(body)).length;
@@ -219,10 +209,7 @@ class OpenCodeDriver implements AgentDriver {
     await running.api?.call(
       "POST",
       `/permission/${permission}/reply`,
-      answer.decision === "allow"
-        ? { reply: "once" }
-        // Without a message the rejection would end the whole turn.
-        : { reply: "reject", message: answer.reason ?? "denied" },
+      askReply(answer),
     );
     if (answer.interrupt === true) await this.interrupt();
   }

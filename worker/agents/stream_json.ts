@@ -11,7 +11,7 @@ import {
   agentEnvironment,
   type AgentLine,
 } from "../agent_child.ts";
-import { type Frame, type JsonObject, parseLine } from "../frame.ts";
+import type { Frame, JsonObject } from "../frame.ts";
 import { askResponse } from "../gate.ts";
 import { TurnState } from "../turn_state.ts";
 import type {
@@ -28,6 +28,7 @@ import type {
 import { NEVER, NOT_STARTED } from "./_basics.ts";
 import { ControlAnswers } from "./control_answers.ts";
 import { ControlRequests } from "./control_requests.ts";
+import { lineFrame } from "./line_frame.ts";
 import { AgentStartError } from "./start_error.ts";
 import type { StreamJsonOptions } from "./stream_json_options.ts";
 import { ToolServer } from "./tool_server.ts";
@@ -341,22 +342,12 @@ export class StreamJsonDriver implements AgentDriver {
   }
 
   #line(line: AgentLine): AgentFrame {
-    if (line.cut) {
-      const frame: Frame = {
-        kind: "malformed",
-        size: line.size,
-        head: line.text.slice(0, 512),
-      };
-      return { frame, raw: line.text.slice(0, 65_536) };
+    const { item, value } = lineFrame(line);
+    const { kind } = item.frame;
+    if (kind !== "malformed" && kind !== "stream_event") {
+      this.#protocol(item.frame, value);
     }
-    const { frame, value } = parseLine(line.text);
-    if (frame.kind === "malformed" && line.size > 4096) {
-      frame.size = line.size;
-      frame.head = line.text.slice(0, 512);
-    }
-    if (frame.kind === "malformed") return { frame, raw: line.text };
-    if (frame.kind !== "stream_event") this.#protocol(frame, value);
-    return { frame, raw: line.text, bytes: line.bytes };
+    return item;
   }
 
   #protocol(frame: Frame, value: JsonObject | undefined): void {
