@@ -26,16 +26,22 @@ const ROOT = new URL("../deno.json", import.meta.url).pathname;
 /** An agent that names its session itself, as Codex, OpenCode and those of the protocol do. */
 class SelfNamed extends SimulatedAgent {
   readonly #named: string;
+  readonly #resumable: boolean;
   started = false;
 
-  constructor(named: string) {
+  constructor(named: string, resumable = true) {
     super(new Counted(), "here");
     this.#named = named;
+    this.#resumable = resumable;
   }
 
   override async start(options: AgentStart): Promise<AgentStarted> {
     this.started = true;
-    return { ...await super.start(options), sessionId: this.#named };
+    return {
+      ...await super.start(options),
+      sessionId: this.#named,
+      resumable: this.#resumable,
+    };
   }
 }
 
@@ -83,6 +89,18 @@ Deno.test("worker: an agent that names a session somebody else writes is ended, 
   await using next = await start(world, "b", { driver: new SelfNamed("t") });
   assertEquals((await claimOf(world, "t"))?.holder, "stream:b");
   assertEquals(next.sessionId, "t");
+});
+
+Deno.test("worker: names of sessions that nobody can go on with may be the same", async () => {
+  await using world = await WorkerWorld.make();
+  await using one = await start(world, "a", {
+    driver: new SelfNamed("1", false),
+  });
+  await using two = await start(world, "b", {
+    driver: new SelfNamed("1", false),
+  });
+  assertEquals([one.sessionId, two.sessionId], ["1", "1"]);
+  assertEquals(await claimOf(world, "1"), undefined);
 });
 
 Deno.test("worker: a session that is written is not resumed: the agent is not even started", async () => {

@@ -303,7 +303,7 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
     });
     const started = await startSession(session, record, options);
     try {
-      await record.claim(session.sessionId);
+      if (started.resumable !== false) await record.claim(session.sessionId);
       await record.live(session);
       const socket = await OwnedSocket.bind(record.socketPath);
       return new Worker(options, { session, started, record, socket });

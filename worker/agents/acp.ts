@@ -13,7 +13,7 @@ import { AgentChild, agentEnvironment } from "../agent_child.ts";
 import { type Frame, isJsonObject, type JsonObject } from "../frame.ts";
 import { readFile, writeFile } from "./acp_files.ts";
 import { AcpFrames } from "./acp_frames.ts";
-import { askMode, openSession } from "./acp_start.ts";
+import { askMode, canLoad, openSession } from "./acp_start.ts";
 import { confinement, findAcpProgram } from "./acp_program.ts";
 import { within } from "./_within.ts";
 import { NEVER, notRunning, startError } from "./_basics.ts";
@@ -271,6 +271,7 @@ class AcpDriver implements AgentDriver {
     this.#show(this.#frames.rests());
     return {
       sessionId: this.#frames.session,
+      resumable: canLoad(hello),
       gate: {
         kind: "none",
         verified: false,

@@ -50,10 +50,7 @@ export async function openSession(
       parts.named(made.sessionId);
       return made;
     }
-    const can = isJsonObject(hello.agentCapabilities)
-      ? hello.agentCapabilities
-      : {};
-    if (can.loadSession !== true) {
+    if (!canLoad(hello)) {
       throw new Error(
         "it cannot go on with an earlier session: start without resume",
       );
@@ -71,6 +68,17 @@ export async function openSession(
       "nobody is logged in: run the agent once by itself and log in",
     );
   }
+}
+
+/**
+ * Whether the agent can go on with an earlier session.
+ *
+ * @param hello Its answer to `initialize`
+ * @returns True when it says so
+ */
+export function canLoad(hello: JsonObject): boolean {
+  return isJsonObject(hello.agentCapabilities) &&
+    hello.agentCapabilities.loadSession === true;
 }
 
 /**

@@ -203,6 +203,8 @@ export interface AgentStart {
 export interface AgentStarted {
   /** The session's id, as far as the agent has told it. */
   readonly sessionId: string | undefined;
+  /** False when the agent cannot go on with a session later: its id then means nothing outside of its process. */
+  readonly resumable?: boolean;
   /** The gate. A driver rejects `start` rather than run turns past a gate it promised. */
   readonly gate: Gate;
 }
