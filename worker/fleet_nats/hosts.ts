@@ -8,7 +8,6 @@
 import { atMost } from "../agents/_within.ts";
 import type { Fleet } from "./connection.ts";
 import { FLEET_SCHEMA, token } from "./names.ts";
-import { untilAnswered } from "./provision.ts";
 import type { FleetHostRecord } from "./records.ts";
 
 const TAKE_BACK_MS = 1_000;
@@ -63,7 +62,10 @@ export class HostBeat {
   now(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.now(), this.#fleet.hostTtlMs / 4);
-    this.#writing = this.#writing.then(() => this.#write()).catch(() => {});
+    this.#writing = this.#writing.then(() => this.#write())
+      // It may have been deleted under us: a host without sessions is the one who finds out.
+      .catch(() => this.#fleet.repair().then(() => this.#write()))
+      .catch(() => {});
   }
 
   /** Says nothing more and takes the last word back. */
@@ -105,7 +107,7 @@ export class HostBeat {
       load: loadNow(),
       clock: Date.now(),
     };
-    await untilAnswered(() => bucket.put(this.#key, JSON.stringify(record)));
+    await bucket.put(this.#key, JSON.stringify(record));
   }
 }
 

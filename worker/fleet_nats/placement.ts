@@ -158,6 +158,7 @@ export class FleetHost implements AsyncDisposable {
         if (this.#fleet.nc.isClosed()) return;
         this.#log(`fleet: ${reasonOf(error)}; trying again`);
         await pause(500);
+        await this.#fleet.repair().catch(() => {});
         this.#consumer = await queueConsumer(this.#fleet, this.#options).catch(
           () => this.#consumer,
         );
@@ -324,7 +325,7 @@ export class FleetHost implements AsyncDisposable {
 
   /** Not all hosts at the same moment. */
   #armSweep(): void {
-    if (this.#stopped) return;
+    if (this.#stopped || this.#fleet.nc.isClosed()) return;
     const every = this.#options.sweepMs ?? this.#fleet.hostTtlMs / 2;
     this.#sweep = setTimeout(async () => {
       await this.#sweepIfNeeded().catch((error) =>
