@@ -10,10 +10,15 @@ import {
   queueSession,
   readJob,
   RemoteWorker,
+  sweepFleet,
   viewFleet,
 } from "@bulkhead/worker/fleet";
 import { eventually } from "./support/eventually.ts";
-import { acknowledged, killAll, startProgram } from "./support/fleet_program.ts";
+import {
+  acknowledged,
+  killAll,
+  startProgram,
+} from "./support/fleet_program.ts";
 import { startNats } from "./support/nats_server.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { sideBySide, type Waiting } from "./support/side_by_side.ts";
@@ -163,6 +168,23 @@ fleetTest(
       (await readJob(fleet, one.sessionId))?.reason?.includes(
         "no host has its workspace",
       ),
+    );
+  },
+);
+
+fleetTest(
+  "what waits is queued again when the queue is deleted under it",
+  async ({ fleet, dir, machine }) => {
+    const one = job(dir);
+    await queueSession(fleet, one);
+    await fleet.jsm.streams.delete(fleet.names.queue);
+    await fleet.repair();
+    assertEquals((await sweepFleet(fleet)).requeued, [one.sessionId]);
+    assertEquals((await sweepFleet(fleet)).requeued, []);
+    await machine("a");
+    await eventually(
+      "it runs",
+      async () => (await readJob(fleet, one.sessionId))?.state === "delivered",
     );
   },
 );

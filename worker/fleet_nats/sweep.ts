@@ -4,6 +4,7 @@
  * @module
  */
 import type { Fleet } from "./connection.ts";
+import type { JobRecord } from "./job_record.ts";
 import { changeJob, listJobs, putInQueue } from "./jobs.ts";
 import { type FleetSession, viewFleet } from "./remote.ts";
 
@@ -40,6 +41,7 @@ export async function sweepFleet(
     await putInQueue(fleet, moved);
     requeued.push(job.sessionId);
   }
+  requeued.push(...await queueLost(fleet, jobs));
   const bucket = await fleet.bucket(fleet.names.sessions);
   for (const session of view.sessions) {
     if (isOld(session)) {
@@ -56,6 +58,20 @@ export async function sweepFleet(
     orphaned.push(session.id);
   }
   return { requeued, orphaned };
+}
+
+/** Jobs that wait although nothing is in the queue: it was deleted under them. */
+async function queueLost(
+  fleet: Fleet,
+  jobs: readonly JobRecord[],
+): Promise<string[]> {
+  const waiting = jobs.filter((job) => job.state === "queued");
+  if (waiting.length === 0) return [];
+  const { state } = await fleet.jsm.streams.info(fleet.names.queue);
+  if (state.messages > 0) return [];
+  // One that is being queued right now is not doubled: the message has the same id.
+  for (const job of waiting) await putInQueue(fleet, job);
+  return waiting.map((job) => job.sessionId);
 }
 
 /** Its frames are gone as well by then. */
