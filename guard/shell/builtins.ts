@@ -17,6 +17,7 @@ import {
   type Values,
 } from "./state.ts";
 import { readVariable } from "./parameters.ts";
+import { separatorOf } from "./splitting.ts";
 import { runTracePrompt } from "./variable_hooks.ts";
 import { echo, printf } from "./builtins_text.ts";
 
@@ -158,10 +159,14 @@ const read: CallReader = (call) => {
   const lines = linesOf(call.stdin);
   if (names.length === 0) names.push("REPLY");
   if (array !== undefined || names.length > 1) {
+    // Fields that a separator of its own makes are told apart one by one.
+    const separator = call.state.get("IFS") === undefined
+      ? undefined
+      : separatorOf(call.state);
     const words = lines?.flatMap((line) =>
-      isKnown(line) ? line.split(/[\s,:;|]+/) : [line]
+      isKnown(line) ? line.split(separator ?? /[\s,:;|]+/) : [line]
     )
-      .filter((word) => word !== "");
+      .filter((word) => word !== "" || separator !== undefined);
     const values: Values = words === undefined || words.length === 0
       ? [ANY]
       : words;
@@ -245,6 +250,16 @@ const alias: CallReader = (call) => {
   return EMPTY_STREAM;
 };
 
+/** `hash -p /bin/rm name`: from here on, the name is that program. */
+const hash: CallReader = (call) => {
+  const read = readOptions(call.args, { takes: "-p" });
+  const path = optionValue(read, "-p");
+  for (const name of path === undefined ? [] : read.operands) {
+    call.state.setAlias(name, path ?? "");
+  }
+  return UNKNOWN_STREAM;
+};
+
 const leave: CallReader = (call) => {
   call.state.ended = true;
   return EMPTY_STREAM;
@@ -316,6 +331,7 @@ export const BUILTINS: Readonly<Record<string, CallReader>> = {
   set,
   shift,
   unset,
+  hash,
   alias,
   printf,
   echo,

@@ -7,6 +7,7 @@ import { ANY, SUB } from "../holes.ts";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { FindExpression } from "./find_expression.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
+import { unescapeText } from "./builtins_text.ts";
 import { ownBelow } from "./own_files.ts";
 import {
   EMPTY_STREAM,
@@ -238,7 +239,12 @@ const xargs: CallReader = (call) => {
       stdin: { items: [...linesOf(input) ?? [], ...input.swept] },
     });
   }
-  const lines = linesOf(input);
+  const mark = optionValue(read, "-d", "--delimiter");
+  const lines = mark === undefined || input.text === undefined
+    ? linesOf(input)
+    : input.text.split(unescapeText(mark)).map((line) => line.trimEnd()).filter(
+      (line) => line !== "",
+    );
   // Nothing is handed to it: the command still runs once, without more operands.
   const nothing = lines !== undefined && lines.length === 0;
   if (nothing && replaces === undefined) {
@@ -248,7 +254,8 @@ const xargs: CallReader = (call) => {
   }
   const words = lines === undefined || nothing
     ? undefined
-    : replaces !== undefined
+    : replaces !== undefined ||
+        hasOption(read, "-0", "--null", "-d", "--delimiter")
     ? lines
     : lines.flatMap((line) => line.split(/[ \t]+/)).filter((word) =>
       word !== ""

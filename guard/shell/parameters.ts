@@ -6,7 +6,14 @@
 import type { ParameterExpansionPart, ParameterOperation } from "unbash";
 import { ANY, isKnown, SEG, SUB } from "../holes.ts";
 import type { Context } from "./context.ts";
-import { type State, union, type Values, type Variable } from "./state.ts";
+import { joinerOf } from "./splitting.ts";
+import {
+  concat,
+  type State,
+  union,
+  type Values,
+  type Variable,
+} from "./state.ts";
 import { expandScalar, visitSubstitutions } from "./words.ts";
 
 /** Variables that hold a number or one plain name. */
@@ -49,7 +56,11 @@ export function readVariable(
       return state.positional.length === 0
         ? [""]
         : state.positional.every((value) => value.length === 1)
-        ? [state.positional.map((value) => value[0]).join(" ")]
+        ? [
+          state.positional.map((value) => value[0]).join(
+            name === "@" ? " " : joinerOf(state),
+          ),
+        ]
         : state.positional.reduce(union);
     case "HOME":
       return context.home === undefined ? undefined : [context.home];
@@ -103,10 +114,26 @@ export function expandParameter(
   if (part.prefix === "#") return [SEG];
   if (part.prefix === "!") {
     if (operation?.type === "Names" || part.index !== undefined) return [SEG];
+    if (part.parameter === "#") return state.positional.at(-1) ?? state.name;
     const names = readVariable(part.parameter, state, context);
     if (names === undefined || !names.every(isKnown)) return [ANY];
     return names.map((name) => readVariable(name, state, context) ?? [ANY])
       .reduce(union);
+  }
+  if (operation?.type === "Slice") {
+    const whole = /^[@*]$/.test(part.parameter)
+      ? state.positional
+      : /^[@*]$/.test(part.index?.value ?? "")
+      ? state.get(part.parameter)
+      : undefined;
+    if (whole !== undefined) {
+      visitSubstitutions(operation.offset, state, context);
+      const name = part.index === undefined ? state.name : undefined;
+      const some = sliceOf(whole, name, operation);
+      return some.length === 0
+        ? [""]
+        : some.reduce((all, one) => concat(concat(all, [" "]), one));
+    }
   }
   const values = element(part, state, context);
   return operation === undefined ? values ?? [ANY] : operate(
@@ -116,6 +143,31 @@ export function expandParameter(
     state,
     context,
   );
+}
+
+/**
+ * The elements that `${list[@]:from:count}` gives.
+ *
+ * @param list The list.
+ * @param zeroth What stands before its first element: `$0` before the positional parameters.
+ * @param slice Where it begins, and how many there are.
+ * @returns the elements; one that may be any when the place is computed.
+ */
+export function sliceOf(
+  list: readonly Values[],
+  zeroth: Values | undefined,
+  slice: Extract<ParameterOperation, { type: "Slice" }>,
+): readonly Values[] {
+  const whole = zeroth === undefined ? list : [zeroth, ...list];
+  const from = Number(slice.offset.value);
+  const count = slice.length === undefined
+    ? Infinity
+    : Number(slice.length.value);
+  if (Number.isNaN(from) || Number.isNaN(count)) {
+    return [list.reduce(union, [ANY])];
+  }
+  const start = from < 0 ? whole.length + from : from;
+  return whole.slice(Math.max(0, start), Math.max(0, start) + count);
 }
 
 /** The plain value, or the element an index names. */
@@ -137,7 +189,14 @@ function element(
   if (Number.isInteger(index)) { // One element may stand for a list that is not known word by word.
     return list.at(index) ?? (list.length === 1 ? list[0] : undefined) ?? [""];
   }
-  return list.length === 0 ? [""] : list.reduce(union);
+  if (list.length === 0) return [""];
+  // One word, where no list can stand.
+  const whole = /^[@*]$/.test(part.index.value);
+  if (whole && list.every((value) => value.length === 1)) {
+    const joiner = part.index.value === "*" ? joinerOf(state) : " ";
+    return [list.map((value) => value[0]).join(joiner)];
+  }
+  return list.reduce(union);
 }
 
 function operate(

@@ -13,7 +13,8 @@ import {
 import { ANY, isKnown, SEG } from "../holes.ts";
 import { expandBraces } from "./braces.ts";
 import type { Context } from "./context.ts";
-import { expandParameter, readVariable } from "./parameters.ts";
+import { expandParameter, readVariable, sliceOf } from "./parameters.ts";
+import { joinerOf, separatorOf } from "./splitting.ts";
 import {
   concat,
   linesOf,
@@ -65,16 +66,18 @@ export function expandFields(
   if (list !== undefined) return list;
   const values = expandParts(word, state, context);
   if (!parts.some(splits)) return [values];
+  const separator = separatorOf(state);
   if (values.length === 1) {
     const text = values[0] ?? "";
     if (text === "") return [];
-    return /[ \t\n]/.test(text)
-      ? splitUnquoted(word, text, state, context)
+    return separator?.test(text)
+      ? splitUnquoted(word, text, separator, state, context)
       : [values];
   }
+  if (separator === undefined) return [values];
   // Several alternatives: any of their words may stand here.
   return [
-    values.flatMap((value) => value.split(/[ \t\n]+/)).filter((value) =>
+    values.flatMap((value) => value.split(separator)).filter((value) =>
       value !== ""
     ),
   ];
@@ -205,12 +208,13 @@ function splits(part: WordPart): boolean {
 function splitUnquoted(
   word: Word,
   whole: string,
+  separator: RegExp,
   state: State,
   context: Context,
 ): Fields {
   const parts = word.parts ?? [];
   if (parts.length === 1) {
-    return whole.split(/[ \t\n]+/).filter((item) => item !== "").map((
+    return whole.split(separator).filter((item) => item !== "").map((
       item,
     ) => [item]);
   }
@@ -222,7 +226,7 @@ function splitUnquoted(
       open += text;
       continue;
     }
-    const pieces = text.split(/[ \t\n]+/);
+    const pieces = text.split(separator);
     open += pieces[0] ?? "";
     for (const piece of pieces.slice(1)) {
       if (open !== "") fields.push(open);
@@ -243,6 +247,8 @@ function expandList(
     ? part.parts[0]
     : part;
   if (inner === undefined) return undefined;
+  const joined = inner === part ? undefined : joinedList(inner, state);
+  if (joined !== undefined) return [[joined]];
   if (inner.type === "SimpleExpansion") {
     return inner.text === "$@" || (inner.text === "$*" && inner === part)
       ? [...state.positional]
@@ -271,14 +277,11 @@ function expandList(
       ? state.get(inner.parameter)
       : undefined;
     if (list === undefined) return undefined;
-    const from = Number(slice.offset.value) - (inner.parameter === "@" ? 1 : 0);
-    const count = slice.length === undefined
-      ? Infinity
-      : Number(slice.length.value);
-    if (Number.isNaN(from) || Number.isNaN(count) || from < 0) {
-      return [list.reduce(union, [ANY])];
-    }
-    return list.slice(from, from + count);
+    return [...sliceOf(
+      list,
+      inner.parameter === "@" ? state.name : undefined,
+      slice,
+    )];
   }
   if (inner.type === "CommandExpansion" && inner === part) {
     // One word per line or blank; which of them exist is all that matters.
@@ -292,6 +295,24 @@ function expandList(
       ) => [item]);
   }
   return undefined;
+}
+
+/** `"$*"` and `"${list[*]}"`: one word, when every element is known. */
+function joinedList(part: WordPart, state: State): string | undefined {
+  const list = part.type === "SimpleExpansion" && part.text === "$*"
+    ? state.positional
+    : part.type === "ParameterExpansion" && part.operation === undefined &&
+        !part.prefix
+    ? part.parameter === "*"
+      ? state.positional
+      : part.index?.value === "*"
+      ? state.get(part.parameter)
+      : undefined
+    : undefined;
+  if (list === undefined || !list.every((value) => value.length === 1)) {
+    return undefined;
+  }
+  return list.map((value) => value[0]).join(joinerOf(state));
 }
 
 function substituted(

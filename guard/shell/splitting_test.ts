@@ -1,0 +1,47 @@
+import { judgesAs } from "../../tests/support/verdicts.ts";
+
+Deno.test("words are split and joined by the IFS that the command sets", () => {
+  judgesAs({
+    deny: [
+      "IFS=,; C=touch,/srv/x; $C",
+      "IFS=':'; P=a:/srv/x; touch $P",
+      'IFS=/; set -- "" srv x; echo a > "$*"',
+      'IFS=/; A=("" srv x); echo a > "${A[*]}"',
+      'IFS=, read -r a b <<< "x,/srv/x y"; echo a > "$b"',
+      'A=(touch /srv/x); bash -c "${A[*]}"',
+    ],
+    allow: [
+      "IFS=,; C=touch,x; $C",
+      "IFS=; F='a b'; touch $F",
+      'A=(touch x); bash -c "${A[*]}"',
+    ],
+  });
+});
+
+Deno.test("a part of a list is the elements it names", () => {
+  judgesAs({
+    deny: [
+      'set -- a /srv/x; echo a > "${@: -1}"',
+      'set -- a /srv/x; echo a > "${@:2:1}"',
+      'set -- a /srv/x; echo a > "${!#}"',
+      'A=(a /srv/x); echo a > "${A[@]: -1}"',
+      'A=(a /srv/x b); touch "${A[@]:1:1}"',
+    ],
+    allow: [
+      'set -- /srv/x a; echo a > "${@: -1}"',
+      'set -- /srv/x a; touch "${@:2}"',
+      'A=(/srv/x a); touch "${A[@]:1}"',
+    ],
+  });
+});
+
+Deno.test("xargs hands on what its separator leaves whole; hash -p names a program", () => {
+  judgesAs({
+    deny: [
+      "printf 'touch /srv/x' | xargs -0 sh -c",
+      "printf 'a,/srv/x' | xargs -d , touch",
+      "hash -p /bin/touch t; t /srv/x",
+    ],
+    allow: ["printf 'a,b' | xargs -d , touch", "hash -r; touch x"],
+  });
+});
