@@ -15,6 +15,7 @@ import {
   FIRST,
   MOVES,
   PATH_METHODS,
+  PATH_TINY,
   REMOVES,
   RUNS,
   SECOND,
@@ -118,6 +119,12 @@ class Scanner {
       (this.#language === "ruby" || this.#language === "perl") &&
       (this.#tokens[i + 1]?.kind === "text" || name === "open" ||
         name === "chmod" || name === "unlink");
+    // Bun's and zx' own shell: $`touch x`.
+    const template = this.#tokens[i + 1];
+    if (
+      name === "$" && this.#language === "javascript" &&
+      template?.kind === "text" && template.open !== true
+    ) return this.#shell(template.value);
     if (!bracket && !bare && name !== "`") return;
     const start = bracket ? i + 2 : i + 1;
     if (this.#language === "r") {
@@ -134,6 +141,12 @@ class Scanner {
     ) {
       return this.#open(i, name, start, first);
     }
+    if (
+      this.#language === "perl" && exact !== undefined &&
+      /^(?:path|io|dir|file)$/.test(name) && this.#isMark(exact.end, ")") &&
+      this.#isMark(exact.end + 1, "-") && this.#isMark(exact.end + 2, ">") &&
+      PATH_TINY.test(this.#tokens[exact.end + 3]?.value ?? "")
+    ) return this.#write(exact.text, "content");
     if (name === "chdir" || name === "setwd") {
       if (exact !== undefined) this.#cwd = exact.text;
       return;
@@ -158,12 +171,24 @@ class Scanner {
     }
     if (
       TEMPORARY.test(name) &&
-      this.#modules.follows(i, /^(?:tempfile|Dir|Tempfile)$/) &&
-      this.#arguments.named(start, "dir") === undefined
+      this.#modules.follows(i, /^(?:tempfile|Dir|Tempfile)$/)
     ) {
       const { state, context } = this.#call;
-      const place = readVariable("TMPDIR", state, context)?.[0] || "/tmp";
-      return this.#write(`${place}/tmp`, "content");
+      const given = this.#arguments.given(start, "dir");
+      const place = given ? this.#arguments.named(start, "dir") : undefined;
+      const usual = readVariable("TMPDIR", state, context)?.[0] || "/tmp";
+      if (given && place === undefined) return;
+      return this.#write(`${place ?? usual}/tmp`, "content");
+    }
+    if (
+      /^(?:input|FileInput)$/.test(name) &&
+      this.#modules.follows(i, /^fileinput$/) &&
+      this.#arguments.given(start, "inplace")
+    ) {
+      for (const path of this.#arguments.texts(start)) {
+        this.#write(path, "content");
+      }
+      return;
     }
     const lists = this.#language === "perl" || this.#language === "ruby";
     if (lists && /^(?:chmod|chown|utime|unlink|delete|rm|rm_f)$/.test(name)) {

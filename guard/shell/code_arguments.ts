@@ -127,6 +127,23 @@ export class CodeArguments {
   }
 
   /**
+   * Whether an argument is given by name, known or not.
+   *
+   * @param start Index of the first token behind the bracket.
+   * @param name The name.
+   * @returns `true` when it is.
+   */
+  given(start: number, name: string): boolean {
+    for (let j = start; j < this.#tokens.length && j < start + 60; j++) {
+      if (this.#values.isMark(j, ")")) return false;
+      if (
+        this.#tokens[j]?.value === name && this.#values.isMark(j + 1, "=")
+      ) return true;
+    }
+    return false;
+  }
+
+  /**
    * The words of a call behind its first argument, for flags that are no literals.
    *
    * @param start Index of the first token behind the bracket.

@@ -31,6 +31,9 @@ export const R_SECOND =
 /** Methods of a path object that write it. */
 export const PATH_METHODS =
   /^(?:write_text|write_bytes|touch|mkdir|unlink|rmdir|chmod|symlink_to|hardlink_to|rename|replace|open|write|rmtree|delete|mkpath|binwrite)$/;
+/** Methods of Perl's path objects that write. */
+export const PATH_TINY =
+  /^(?:spew\w*|append\w*|touch\w*|mkpath|mkdir|remove\w*|edit\w*|openw\w*|opena\w*|print|println|write)$/;
 /** SQL that changes a database. */
 export const STATEMENT =
   /^\s*(?:create|insert|update|delete|drop|replace|alter|vacuum)\b/i;

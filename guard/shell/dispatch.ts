@@ -22,6 +22,7 @@ import { INTERPRETERS } from "./interpreters.ts";
 import { callFunction } from "./nodes.ts";
 import { disarms, startsBulkhead } from "./own_files.ts";
 import { joinDirectory } from "./places.ts";
+import { OTHER_LANGUAGES } from "./other_languages.ts";
 import { PACKAGES } from "./packages.ts";
 import { isShell, readNestedShell } from "./shells.ts";
 import {
@@ -46,6 +47,7 @@ export const READER_TABLES: readonly Readonly<Record<string, CallReader>>[] = [
   FILES,
   FIND,
   INTERPRETERS,
+  OTHER_LANGUAGES,
   PACKAGES,
   CONTAINERS,
   SHELL_STRINGS,

@@ -266,7 +266,6 @@ export const PACKAGES: Readonly<Record<string, CallReader>> = {
     /^(?:upgrade|downgrade|channel \w|precache|pub global (?:de)?activate)\b/,
   ),
   R: managerByLine(/(?:^| )CMD (?:INSTALL|REMOVE)\b|\binstall\.packages\(/),
-  julia: managerByLine(/\bPkg\.(?:add|rm|update|develop)\b/),
   cpanm: (call) => {
     const read = readOptions(call.args, {
       takes: "-l -L --local-lib --local-lib-contained",
