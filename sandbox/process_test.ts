@@ -2,6 +2,7 @@ import { assert, assertEquals, assertRejects } from "@std/assert";
 import { type ManagedProcess, startProcess } from "./process.ts";
 import { readLines } from "./lines.ts";
 import { isAlive } from "./tree.ts";
+import { eventually } from "../tests/support/eventually.ts";
 
 /** Reads one line of output, leaving the rest unread. */
 async function firstLine(child: ManagedProcess): Promise<string> {
@@ -96,10 +97,7 @@ Deno.test("ManagedProcess: children die with a killed parent", async () => {
   assert(await isAlive(pid));
   parent.kill("SIGKILL");
   await parent.status;
-  for (let i = 0; i < 500 && await isAlive(pid); i++) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assertEquals(await isAlive(pid), false);
+  await eventually("the child's end", async () => !await isAlive(pid));
   await parent.end();
   await parent.stderr.cancel();
 });
@@ -150,15 +148,9 @@ Deno.test("run(): a call that asked for confinement dies with a killed parent, w
       }
       return false;
     };
-    const until = async (wanted: boolean): Promise<void> => {
-      for (let i = 0; i < 500 && await isRunning() !== wanted; i++) {
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-      assertEquals(await isRunning(), wanted);
-    };
-    await until(true);
+    await eventually("the call runs", isRunning);
     parent.kill("SIGKILL");
-    await until(false);
+    await eventually("it is gone", async () => !await isRunning());
     await parent.end();
     await Promise.all([parent.stdout.cancel(), parent.stderr.cancel()]);
     await Deno.remove(dir, { recursive: true });

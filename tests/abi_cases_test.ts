@@ -148,7 +148,7 @@ test("07 tools that never finish: cancel once, a grace, destroy once", async () 
   assertEquals(ignored.code, "timeout");
   assertEquals((await accounts(plugin)).wrong, []);
   await assertRejects(
-    () => plugin.callTool("probe_block", { ms: 700 }, { timeoutMs: 50 }),
+    () => plugin.callTool("probe_block", { ms: 3_000 }, { timeoutMs: 50 }),
     AbiError,
     "ignored cancel",
   );

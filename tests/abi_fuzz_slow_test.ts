@@ -68,10 +68,8 @@ function fuzz(
   inspectBytes(image, target);
   const next = random(seed);
   let refused = 0;
-  let slowest = 0;
   for (let i = 0; i < cases; i++) {
     const bytes = mutate(image, next, reach);
-    const started = performance.now();
     try {
       inspectBytes(bytes, target);
     } catch (error) {
@@ -82,9 +80,7 @@ function fuzz(
       assert(/^[^\n]{1,300}$/.test(error.message), error.message);
       refused++;
     }
-    slowest = Math.max(slowest, performance.now() - started);
   }
-  assert(slowest < 2_000, `one took ${slowest} ms`);
   return refused;
 }
 

@@ -105,7 +105,7 @@ test("a flood of progress neither loses the end nor stops other calls", async ()
   assertEquals([...seen].sort((a, b) => a - b), seen);
   let updates = 0;
   const endless = plugin.callTool("endless", {}, {
-    timeoutMs: 100,
+    timeoutMs: 1_000,
     onUpdate: () => updates++,
   });
   await assertRejects(() => endless, AbiError, "stopped");

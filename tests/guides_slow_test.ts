@@ -1,6 +1,6 @@
 /** The shell blocks of the guides, typed as they stand, into a shell on a terminal. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { speakingOf, within5s } from "./support/processes.ts";
+import { comesTrue, speakingOf } from "./support/processes.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { Terminal } from "./support/terminal.ts";
 
@@ -51,7 +51,7 @@ async function withDir(fn: (dir: string) => Promise<void>): Promise<void> {
   try {
     await fn(dir);
     assert(
-      await within5s(() => speakingOf(dir).length === 0),
+      await comesTrue(() => speakingOf(dir).length === 0),
       `left: ${speakingOf(dir)}`,
     );
   } finally {

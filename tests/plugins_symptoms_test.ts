@@ -276,8 +276,11 @@ symptom(
       entry:
         'command = "sh"\nargs = ["-c", "sleep 60 & echo done"]\ntimeout_ms = 20000',
     });
-    assertEquals(resultText(result), "done\n");
-    assert((result.details?.durationMs ?? Infinity) < 10_000);
+    // Waiting for the child would end in the tool's timeout.
+    assertEquals([result.isError ?? false, resultText(result)], [
+      false,
+      "done\n",
+    ]);
   },
 );
 

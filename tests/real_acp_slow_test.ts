@@ -158,14 +158,18 @@ Deno.test({
   name: "acpDriver() refuses in one line when the program is missing or broken",
   async fn() {
     await using world = await makeWorld({ steps: [] });
-    const start = (command: string[]) =>
-      acpDriver({ command, readyMs: 500 }).start({
+    const start = (command: string[], readyMs?: number) =>
+      acpDriver({ command, readyMs }).start({
         cwd: world.workspace,
         env: { ...world.env },
         judge: () => ({ decision: "deny" }),
       });
-    const says = async (command: string[], part: string) => {
-      const error = await assertRejects(() => start(command), Error, part);
+    const says = async (command: string[], part: string, readyMs?: number) => {
+      const error = await assertRejects(
+        () => start(command, readyMs),
+        Error,
+        part,
+      );
       assert(!error.message.includes("\n"), error.message);
     };
     await says(
@@ -173,7 +177,7 @@ Deno.test({
       `the program "no-such-agent" is not on the PATH`,
     );
     await says(["sh", "-c", "echo no way >&2; exit 3"], "no way");
-    await says(["sh", "-c", "sleep 600"], "it had no session within 500 ms");
+    await says(["sh", "-c", "sleep 600"], "no session within 500 ms", 500);
     await world.quiet();
   },
 });

@@ -73,7 +73,7 @@ Deno.test({
       isError: true,
     });
     assertEquals(world.model.result("sub")?.content, "outside is off limits");
-    assertEquals((await session.child.end({ eofMs: 5000 })).code, 0);
+    assertEquals((await session.child.end({ eofMs: 60_000 })).code, 0);
     world.model.assertFinished();
   },
 });

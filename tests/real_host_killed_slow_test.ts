@@ -21,7 +21,7 @@ async function sweptUp(
   dir: string,
   list: (dir: string) => Promise<string[]>,
 ): Promise<string[]> {
-  const end = performance.now() + 5000;
+  const end = performance.now() + 60_000;
   for (;;) {
     const left = (await list(dir)).filter((name) =>
       name.startsWith("bulkhead-")
@@ -42,7 +42,7 @@ for (
   for (const signal of ["SIGKILL", "SIGTERM"] as const) {
     Deno.test({
       name:
-        `${name}: its host ended by ${signal} in the middle of a command, nothing is left within 5 s`,
+        `${name}: its host ended by ${signal} in the middle of a command, nothing is left`,
       ignore: program === undefined,
       async fn() {
         await using world = await makeWorld({

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { alive, exists, speakingOf, within5s } from "./support/processes.ts";
+import { alive, comesTrue, exists, speakingOf } from "./support/processes.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { BULKHEAD, bulkhead } from "./support/run_world.ts";
 
@@ -125,7 +125,7 @@ for (const [start, argv] of Object.entries(STARTS)) {
     for (const place of ["its own directory", "a workspace"]) {
       Deno.test({
         name:
-          `kill -9 of ${victim} in "${start}" in ${place}: nothing runs after 5 s, doctor --fix restores`,
+          `kill -9 of ${victim} in "${start}" in ${place}: nothing runs on, doctor --fix restores`,
         ignore: start.startsWith("npx") && noNpx,
         async fn() {
           await withWorld(async (world) => {
@@ -142,7 +142,7 @@ for (const [start, argv] of Object.entries(STARTS)) {
             Deno.kill(pidOf(demo), "SIGKILL");
             await demo.done();
             assert(
-              await within5s(() =>
+              await comesTrue(() =>
                 speakingOf(world.dir).length === 0 && !exists(demo.socket)
               ),
               `left: ${speakingOf(world.dir)} ${exists(demo.socket)}`,
@@ -201,7 +201,7 @@ Deno.test("a run that was started by a shell stays when that shell is gone", asy
     assert(alive(demo.pid));
     Deno.kill(demo.pid, "SIGTERM");
     await demo.done();
-    assert(await within5s(() => speakingOf(world.dir).length === 0));
+    assert(await comesTrue(() => speakingOf(world.dir).length === 0));
   });
 });
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import { exists, speakingOf, within5s } from "./support/processes.ts";
+import { comesTrue, exists, speakingOf } from "./support/processes.ts";
 import { BULKHEAD, bulkhead } from "./support/run_world.ts";
 
 /** Starts a demo that waits in its question, and tells where it lives. */
@@ -51,7 +51,7 @@ Deno.test("kill -9 of a run leaves no process and no socket, and the next run sw
   Deno.kill(demo.pid, "SIGKILL");
   await demo.done();
   assert(
-    await within5s(() =>
+    await comesTrue(() =>
       speakingOf(demo.dir).length === 0 && !exists(demo.socket)
     ),
     `left: ${speakingOf(demo.dir)} ${exists(demo.socket)}`,

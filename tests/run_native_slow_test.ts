@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { digestPlugin } from "@bulkhead/plugins";
 import { build, canRun } from "./_abi.ts";
-import { speakingOf, within5s } from "./support/processes.ts";
+import { comesTrue, speakingOf } from "./support/processes.ts";
 import { bulkhead, type Ran, withRunWorld } from "./support/run_world.ts";
 
 const ignore = !await canRun();
@@ -39,7 +39,7 @@ async function withNative(
         ], { env }),
     });
     assert(
-      await within5s(() => speakingOf(dir).length === 0),
+      await comesTrue(() => speakingOf(dir).length === 0),
       `left: ${speakingOf(dir)}`,
     );
   });

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { exists, speakingOf, within5s } from "./support/processes.ts";
+import { comesTrue, exists, speakingOf } from "./support/processes.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { BULKHEAD, withRunWorld } from "./support/run_world.ts";
 import { Terminal } from "./support/terminal.ts";
@@ -178,7 +178,7 @@ Deno.test({
       await terminal.see("aborted");
       assertEquals(await terminal.end(), 1);
       assertEquals(terminal.shown.includes("never"), false);
-      assert(await within5s(() => speakingOf(dir).length === 0));
+      assert(await comesTrue(() => speakingOf(dir).length === 0));
     });
   },
 });
@@ -193,7 +193,7 @@ Deno.test({
       await terminal.type("\x03");
       await terminal.see("interrupting the turn");
       assertEquals(await terminal.end(), 1);
-      assert(await within5s(() => speakingOf(dir).length === 0));
+      assert(await comesTrue(() => speakingOf(dir).length === 0));
     });
   },
 });
@@ -213,7 +213,7 @@ Deno.test({
         await terminal.type("\x03");
         await terminal.see("summary");
         assertEquals(await terminal.end(), 1);
-        assert(await within5s(() => speakingOf(dir).length === 0));
+        assert(await comesTrue(() => speakingOf(dir).length === 0));
         const left = await Array.fromAsync(
           Deno.readDir(`${dir}/.fno/claims`),
           ({ name }) => name,
@@ -320,7 +320,7 @@ Deno.test({
       await first.see("Trust it?");
       await first.type("\x03");
       assertEquals(await first.end(), 130);
-      assert(await within5s(() => speakingOf(dir).length === 0));
+      assert(await comesTrue(() => speakingOf(dir).length === 0));
       const second = run();
       await second.see("Trust it?");
       await second.type("\r");

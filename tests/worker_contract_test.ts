@@ -118,12 +118,12 @@ Deno.test("contract I3: a line that nobody understands holds the session", async
     await using world = await WorkerWorld.make();
     await using worker = await world.script(
       `${INIT}; echo '${line}'; cat >/dev/null`,
-      { idleGraceMs: 50 },
+      { idleGraceMs: 300 },
     );
     for await (const { frame } of worker.frames()) {
       if (frame.kind !== "system") break;
     }
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, 900));
     assert(worker.state !== "dead" && !worker.session.quiescent, line);
   }
 });

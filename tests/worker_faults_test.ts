@@ -351,14 +351,14 @@ Deno.test("worker: a program or directory that is not there is an error that lea
 
 Deno.test("worker: an agent that does not confirm its gate gets no turn", async () => {
   await using world = await WorkerWorld.make();
-  const driver = (script: string) =>
+  const driver = (script: string, readyMs = 60_000) =>
     new StreamJsonDriver({
       name: "mute",
       argv: () => ["sh", "-c", script],
-      readyMs: 100,
+      readyMs,
     });
   const silent = await assertRejects(
-    () => world.argv([], { driver: driver("sleep 60") }),
+    () => world.argv([], { driver: driver("sleep 60", 100) }),
     AgentStartError,
   );
   assertStringIncludes(silent.message, "initialize");

@@ -190,10 +190,10 @@ Deno.test("worker: a client that polls keeps it, and a grace after the last poll
   await world.row();
   const script =
     `printf '%s\\n' '{"type":"system","subtype":"init"}'; cat >/dev/null`;
-  const worker = await world.script(script, { idleGraceMs: 250 });
+  const worker = await world.script(script, { idleGraceMs: 1_000 });
   {
     using client = await SeedClient.connect(worker.socketPath);
-    const until = performance.now() + 900;
+    const until = performance.now() + 2_500;
     while (performance.now() < until) {
       await client.call("stream.read_frames", { cursor: 0 });
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -209,7 +209,7 @@ Deno.test("worker: a silent connection does not keep it, and pings do not either
   await world.row();
   const script =
     `printf '%s\\n' '{"type":"system","subtype":"init"}'; cat >/dev/null`;
-  const worker = await world.script(script, { idleGraceMs: 300 });
+  const worker = await world.script(script, { idleGraceMs: 1_000 });
   using _silent = await SeedClient.connect(worker.socketPath);
   using pinger = await SeedClient.connect(worker.socketPath);
   await pinger.call("stream.ping");

@@ -2,7 +2,7 @@ import { loadNativePlugin } from "@bulkhead/abi";
 import { run, startProcess, writeFileAtomic } from "@bulkhead/sandbox";
 import { digestPlugin, loadPlugins, type Tool } from "@bulkhead/plugins";
 import { connect, runWorker, scriptedDriver } from "@bulkhead/worker";
-import { speakingOf, within5s } from "../../tests/support/processes.ts";
+import { comesTrue, speakingOf } from "../../tests/support/processes.ts";
 
 /** One kind of fault. */
 export interface Fault {
@@ -73,7 +73,7 @@ export const FAULTS: readonly Fault[] = [
       await child.status;
       clearTimeout(timer);
       check(
-        await within5s(() => speakingOf(dir).length === 0),
+        await comesTrue(() => speakingOf(dir).length === 0),
         `after ${step} ms: left running`,
       );
     },

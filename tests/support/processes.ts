@@ -74,13 +74,13 @@ export function alive(pid: number): boolean {
 }
 
 /**
- * Waits for a condition, at most five seconds.
+ * Waits until a condition holds; the bound is there against a hang only.
  *
  * @param condition What has to hold.
  * @returns whether it came to hold.
  */
-export async function within5s(condition: () => boolean): Promise<boolean> {
-  const deadline = performance.now() + 5000;
+export async function comesTrue(condition: () => boolean): Promise<boolean> {
+  const deadline = performance.now() + 60_000;
   while (!condition()) {
     if (performance.now() > deadline) return false;
     await new Promise((resolve) => setTimeout(resolve, 20));

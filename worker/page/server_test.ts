@@ -3,6 +3,7 @@ import { scriptedDriver } from "../agents/scripted.ts";
 import { connect } from "../client.ts";
 import { runWorker } from "../worker.ts";
 import { servePage } from "./server.ts";
+import { eventually } from "../../tests/support/eventually.ts";
 
 async function withServer(
   fn: (base: string, token: string, port: number) => Promise<void>,
@@ -130,16 +131,10 @@ Deno.test("servePage() lets go of the workers when nobody looks any more", async
       open("watch/demo?cursor=0"),
     ]);
     await Promise.all(readers.map((answer) => answer.body?.getReader().read()));
-    const clients = async (want: (n: number) => boolean) => {
-      for (let tries = 0; tries < 300; tries++) {
-        if (want((await client.status()).clients)) return true;
-        await new Promise((resolve) => setTimeout(resolve, 10));
-      }
-      return false;
-    };
-    assert(await clients((n) => n > 2), "the page watches");
+    const clients = async () => (await client.status()).clients;
+    await eventually("the page watches", async () => await clients() > 2);
     stop.abort();
-    assert(await clients((n) => n === 1), "and stops watching");
+    await eventually("it stops", async () => await clients() === 1);
   }
   await Deno.remove(dir, { recursive: true });
 });
