@@ -18,6 +18,7 @@ import { EDITS } from "./edits.ts";
 import { FILES } from "./files.ts";
 import { FIND } from "./find.ts";
 import { readGit } from "./git.ts";
+import { isGitSub } from "./git_grammar.ts";
 import { INTERPRETERS } from "./interpreters.ts";
 import { callFunction } from "./nodes.ts";
 import { disarms, startsBulkhead } from "./own_files.ts";
@@ -152,6 +153,14 @@ function runProgram(
   }
   runVariables(call);
   if (changesAccount(call)) return UNKNOWN_STREAM;
+  // `git-clean`, as git's own programs are called.
+  if (name.startsWith("git-") && isGitSub(name.slice("git-".length))) {
+    return readGit({
+      ...call,
+      name: "git",
+      args: [name.slice("git-".length), ...args],
+    }) ?? UNKNOWN_STREAM;
+  }
   const reader = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
   if (reader !== undefined) {
     const output = reader(call);

@@ -150,7 +150,20 @@ export const SUB_TAKES: Readonly<Record<string, string>> = {
   merge: "-m -s -X -F",
   am: "-p -C --directory",
   clean: "-e --exclude",
+  mailsplit: "-o -b -d -f",
+  "credential-store": "--file",
 };
+
+/**
+ * Whether git has a sub-command of some name; others are programs of their own.
+ *
+ * @param sub The name.
+ * @returns `true` when it is in this grammar.
+ */
+export function isGitSub(sub: string): boolean {
+  return READS.has(sub) || Object.hasOwn(SUB_TAKES, sub) ||
+    Object.hasOwn(READING_FORMS, sub);
+}
 
 /** Options of any sub-command whose value is a file it writes. */
 export const OUTPUTS = new Set([
@@ -159,12 +172,14 @@ export const OUTPUTS = new Set([
   "--export-marks",
   "--index-output",
   "--build-fake-ancestor",
+  "--pid-file",
 ]);
 /** Short options of a sub-command whose value is a file it writes. */
 export const OUTPUT_SHORT: Readonly<Record<string, string>> = {
   archive: "-o",
   "format-patch": "-o",
   bugreport: "-o",
+  mailsplit: "-o",
   diagnose: "-o",
 };
 

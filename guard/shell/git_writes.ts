@@ -101,6 +101,14 @@ export function ownWrites(call: Call, options: Options): void {
     case "send-email":
       if (!hasOption(options, "--dry-run")) refuses(call, REMOTE);
       return;
+    case "credential-store": {
+      const file = optionValue(options, "--file") ?? "~/.git-credentials";
+      if (operands[0] !== "get") writes(call, file, "content", FILE);
+      return;
+    }
+    case "mailinfo":
+      for (const path of operands) writes(call, path, "content", FILE);
+      return;
     case "config":
       return config(call, options);
     case "bundle":

@@ -9,6 +9,7 @@ import type { EffectMode } from "../effect.ts";
 import { hasWriteSign } from "../write_sign.ts";
 import type { Context } from "./context.ts";
 import { EACH, joinedPath, statements, type Word } from "./powershell_words.ts";
+import { dotNetWrites } from "./powershell_dotnet.ts";
 import type { State } from "./state.ts";
 import { bindParameters, takeFunctions } from "./powershell_functions.ts";
 
@@ -121,21 +122,9 @@ export function readPowerShell(
       });
     }
   }
-  for (
-    const match of text.matchAll(
-      /\[(?:System\.)?IO\.(?:File|Directory)\]::(\w+)\(\s*(?:'([^']*)'|"([^"$]*)")(?:\s*,\s*(?:'([^']*)'|"([^"$]*)"))?/gi,
-    )
-  ) {
-    const method = match[1] ?? "";
-    const first = match[2] ?? match[3] ?? "";
-    const second = match[4] ?? match[5];
-    if (/^(?:Write|Append|Create|Delete|Open(?:Write)|Set)/i.test(method)) {
-      write(context, state, method, first, "content");
-    } else if (/^(?:Copy|Move)$/i.test(method)) {
-      if (/^move$/i.test(method)) write(context, state, method, first, "tree");
-      if (second !== undefined) {
-        write(context, state, method, second, "content");
-      }
+  if (text.includes("[") || text.includes(".")) {
+    for (const { verb, path, mode } of dotNetWrites(text, state, context)) {
+      write(context, state, verb, path, mode);
     }
   }
 }
