@@ -4,28 +4,14 @@
  * @module
  */
 import { assert } from "@std/assert";
-import type { AgentScript } from "@bulkhead/worker";
 import { claimSession, connectFleet } from "@bulkhead/worker/fleet";
 import { eventually } from "./support/eventually.ts";
 import { ended, killAll, startProgram } from "./support/fleet_program.ts";
 import { startNats } from "./support/nats_server.ts";
 import { hasTool } from "./support/require_tool.ts";
+import { lastTick, TICKER } from "./support/ticker.ts";
 
 const LEASE = { leaseMs: 4_000, marginMs: 2_000, stopMs: 2_000 };
-
-/** Writes the time into a file all the while. */
-const TICKER: AgentScript = {
-  schema: 1,
-  turns: [{
-    steps: [{
-      tool: "Bash",
-      input: {
-        command: "while :; do date +%s%3N >> ticks; sleep 0.02; done",
-        timeout: 120_000,
-      },
-    }],
-  }],
-};
 
 async function ip(command: string): Promise<boolean> {
   const { success } = await new Deno.Command("ip", {
@@ -82,10 +68,6 @@ Deno.test({
     }
     const dir = await Deno.realPath(await Deno.makeTempDir());
     await Deno.mkdir(`${dir}/ws`);
-    const lastTick = async () => {
-      const text = await Deno.readTextFile(`${dir}/ws/ticks`).catch(() => "");
-      return Number(text.trim().split("\n").at(-1) ?? 0);
-    };
     const children: Deno.ChildProcess[] = [];
     try {
       await using server = await startNats({ address: "0.0.0.0" });
@@ -101,7 +83,10 @@ Deno.test({
         JSON.stringify({ ...LEASE, script: TICKER }),
       ], ["ip", "netns", "exec", net.name]);
       children.push(child);
-      await eventually("the agent works", async () => await lastTick() > 0);
+      await eventually(
+        "the agent works",
+        async () => await lastTick(`${dir}/ws`) > 0,
+      );
       assert(await ip(`link set ${net.cable} down`));
       const next = await claimSession(two, {
         shortId: "next",
@@ -110,7 +95,7 @@ Deno.test({
       });
       const began = Date.now();
       await new Promise((resolve) => setTimeout(resolve, 300));
-      const last = await lastTick();
+      const last = await lastTick(`${dir}/ws`);
       assert(
         last < began,
         `the old agent wrote ${last - began} ms after the new one could begin`,
@@ -118,7 +103,7 @@ Deno.test({
       // Plugged in again it finds that it has lost, and writes nothing more.
       assert(await ip(`link set ${net.cable} up`));
       await ended(child);
-      assert(await lastTick() === last && next.lease.valid);
+      assert(await lastTick(`${dir}/ws`) === last && next.lease.valid);
       await next.end();
     } finally {
       await killAll(children);

@@ -14,23 +14,13 @@ import {
   ToolRegistry,
   type TrustAnswer,
 } from "@bulkhead/plugins";
-import { script, World, writeFiles } from "../plugins/testing/world.ts";
+import { script, writeFiles } from "../plugins/testing/world.ts";
 import { pathWithout, runPlayer } from "./support/plugin_cases.ts";
+import { symptom } from "./support/plugin_symptom.ts";
 
 const cases = new URL("./fixtures/cases/plugins/", import.meta.url).pathname;
 
 const TOOL = '[[tools]]\nname = "t"\ncommand = "cat"\n';
-
-function symptom(
-  rows: string,
-  name: string,
-  body: (world: World) => Promise<void>,
-): void {
-  Deno.test(`${name} (${rows})`, async () => {
-    await using world = await World.create();
-    await body(world);
-  });
-}
 
 symptom(
   "22",

@@ -17,18 +17,18 @@
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
 import { checkPlugin, resultText } from "@bulkhead/plugins";
-import { script, World, writeFiles } from "../plugins/testing/world.ts";
+import { script, type World, writeFiles } from "../plugins/testing/world.ts";
+import { symptom } from "./support/plugin_symptom.ts";
 
 const POOR_PATH = "/usr/bin:/bin";
 
 /** A test in the environment that a desktop gives to what it starts; nothing of it outlives the test. */
-function symptom(
+function desktopSymptom(
   rows: string,
   name: string,
   body: (world: World) => Promise<void>,
 ): void {
-  Deno.test(`${name} (${rows})`, async () => {
-    await using world = await World.create();
+  symptom(rows, name, async (world) => {
     const changed = { PATH: POOR_PATH, HOME: world.root, SHELL: "/bin/sh" };
     const before = Object.keys(changed).map((key) =>
       [key, Deno.env.get(key)] as const
@@ -47,7 +47,7 @@ function symptom(
   });
 }
 
-symptom(
+desktopSymptom(
   "10",
   "a program that is not on PATH is noticed at the first call only",
   async (world) => {
@@ -68,7 +68,7 @@ symptom(
   },
 );
 
-symptom(
+desktopSymptom(
   "11",
   "started by a desktop, the host does not find what the terminal finds",
   async (world) => {
@@ -107,7 +107,7 @@ symptom(
   },
 );
 
-symptom(
+desktopSymptom(
   "11",
   "a login shell that fails takes the plugins down",
   async (world) => {
@@ -121,7 +121,7 @@ symptom(
   },
 );
 
-symptom(
+desktopSymptom(
   "14",
   "a script whose shell lies elsewhere is called a missing file",
   async (world) => {

@@ -20,7 +20,13 @@ import {
   type ToolResult,
   type TrustAnswer,
 } from "@bulkhead/plugins";
-import { exists, type Files, script, World } from "../plugins/testing/world.ts";
+import {
+  exists,
+  type Files,
+  script,
+  type World,
+} from "../plugins/testing/world.ts";
+import { symptom } from "./support/plugin_symptom.ts";
 
 interface OneTool {
   /** Lines of the `[[tools]]` entry after its name. */
@@ -64,20 +70,22 @@ async function fire(
   });
 }
 
+/** The question that is put about the plugins, and answered with no. */
+async function askedAbout(world: World): Promise<string> {
+  let text = "";
+  await world.outcome({
+    ask: true,
+    trust: (question) => {
+      text = questionText(question);
+      return "no";
+    },
+  });
+  return text;
+}
+
 async function namesIn(dir: string): Promise<string[]> {
   const entries = await Array.fromAsync(Deno.readDir(dir));
   return entries.map((entry) => entry.name);
-}
-
-function symptom(
-  rows: string,
-  name: string,
-  body: (world: World) => Promise<void>,
-): void {
-  Deno.test(`${name} (${rows})`, async () => {
-    await using world = await World.create();
-    await body(world);
-  });
 }
 
 symptom(
@@ -241,14 +249,7 @@ symptom(
       `${dir}/plugin.toml`,
       '[[tools]]\nname = "t"\ncommand = "env"\nenv = ["LD_PRELOAD", "AWS_KEY"]\n',
     );
-    let text = "";
-    await world.outcome({
-      ask: true,
-      trust: (question) => {
-        text = questionText(question);
-        return "no";
-      },
-    });
+    const text = await askedAbout(world);
     assertStringIncludes(text, "environment AWS_KEY");
     assertMatch(text, /LD_PRELOAD\\?" changes what code is loaded, left out/);
   },
@@ -622,14 +623,7 @@ symptom("70", "ANSI in a manifest spoofs the question", async (world) => {
     "p",
     '[[tools]]\nname = "t\\u001b[1A\\u001b[2K"\ncommand = "rm"\nargs = ["\\u202Etxt.exe", "-rf\\r\\nsafe"]\n',
   );
-  let text = "";
-  await world.outcome({
-    ask: true,
-    trust: (question) => {
-      text = questionText(question);
-      return "no";
-    },
-  });
+  const text = await askedAbout(world);
   assertStringIncludes(text, "rm '\\u{202e}txt.exe' '-rf\\r\\nsafe'");
   assert(!text.includes("\u001b") && !text.includes("\u202e"));
 });

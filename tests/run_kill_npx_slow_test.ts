@@ -2,6 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { alive, comesTrue, exists, speakingOf } from "./support/processes.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { BULKHEAD, bulkhead } from "./support/run_world.ts";
+import { waitingDemo } from "./support/waiting_demo.ts";
 
 const ROOT = new URL("..", import.meta.url).pathname;
 const DENO = `deno@${Deno.version.deno}`;
@@ -53,46 +54,6 @@ async function bytesBelow(dir: string, at = ""): Promise<Map<string, string>> {
   return found;
 }
 
-/** Starts a demo that waits in its question. */
-async function waiting(
-  argv: readonly string[],
-  { env }: World,
-): Promise<{
-  child: Deno.ChildProcess;
-  pid: number;
-  agent: number;
-  socket: string;
-  done(): Promise<void>;
-}> {
-  const child = new Deno.Command(argv[0] ?? "", {
-    args: argv.slice(1),
-    cwd: ROOT,
-    env,
-    stdin: "null",
-    stdout: "piped",
-    stderr: "null",
-  }).spawn();
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  let seen = "";
-  while (!seen.includes("AskUserQuestion") || !seen.includes("can_use_tool")) {
-    const { value, done } = await reader.read();
-    if (done) throw new Error(`the demo ended early: ${seen}`);
-    seen += value;
-  }
-  const line = seen.split("\n").find((text) => text.includes('"type":"start"'));
-  const start = JSON.parse(line ?? "{}");
-  return {
-    child,
-    pid: start.pid,
-    agent: start.agent_pid,
-    socket: start.socket,
-    async done(): Promise<void> {
-      await child.status;
-      await reader.cancel();
-    },
-  };
-}
-
 function parentOf(pid: number): number {
   const stat = Deno.readTextFileSync(`/proc/${pid}/stat`);
   return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
@@ -130,14 +91,14 @@ for (const [start, argv] of Object.entries(STARTS)) {
         async fn() {
           await withWorld(async (world) => {
             const before = await bytesBelow(world.ws);
-            const demo = await waiting([
+            const demo = await waitingDemo([
               ...argv,
               "--keep",
               "--json",
               ...place === "a workspace"
                 ? ["--cwd", world.ws, "--home", `${world.dir}/h`]
                 : [],
-            ], world);
+            ], { cwd: ROOT, env: world.env });
             assert(alive(demo.pid) && alive(demo.agent));
             Deno.kill(pidOf(demo), "SIGKILL");
             await demo.done();
@@ -178,7 +139,7 @@ for (const [start, argv] of Object.entries(STARTS)) {
 
 Deno.test("a run that was started by a shell stays when that shell is gone", async () => {
   await withWorld(async (world) => {
-    const demo = await waiting(
+    const demo = await waitingDemo(
       [
         "/bin/sh",
         "-c",
@@ -192,7 +153,7 @@ Deno.test("a run that was started by a shell stays when that shell is gone", asy
         "--keep",
         "--json",
       ],
-      world,
+      { cwd: ROOT, env: world.env },
     );
     Deno.kill(demo.child.pid, "SIGKILL");
     await demo.child.status;

@@ -1,51 +1,23 @@
 import { assert, assertEquals } from "@std/assert";
 import { comesTrue, exists, speakingOf } from "./support/processes.ts";
 import { BULKHEAD, bulkhead } from "./support/run_world.ts";
+import { type WaitingDemo, waitingDemo } from "./support/waiting_demo.ts";
 
-/** Starts a demo that waits in its question, and tells where it lives. */
-async function waitingDemo(command: readonly string[]): Promise<{
-  child: Deno.ChildProcess;
-  dir: string;
-  socket: string;
-  pid: number;
-  done(): Promise<void>;
-}> {
-  const child = new Deno.Command(command[0] ?? "", {
-    args: [
-      ...command.slice(1),
-      "run",
-      "--example",
-      "greeting",
-      "--keep",
-      "--json",
-    ],
-    stdin: "null",
-    stdout: "piped",
-    stderr: "null",
-  }).spawn();
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  let seen = "";
-  while (!seen.includes("AskUserQuestion") || !seen.includes("can_use_tool")) {
-    const { value, done } = await reader.read();
-    if (done) throw new Error(`the demo ended early: ${seen}`);
-    seen += value;
-  }
-  const line = seen.split("\n").find((text) => text.includes('"type":"start"'));
-  const start = JSON.parse(line ?? "{}");
-  return {
-    child,
-    dir: String(start.workspace).replace(/\/workspace$/, ""),
-    socket: start.socket,
-    pid: start.pid,
-    async done(): Promise<void> {
-      await child.status;
-      await reader.cancel();
-    },
-  };
+/** The demo, in a directory that outlives it. */
+async function keptDemo(): Promise<WaitingDemo & { dir: string }> {
+  const demo = await waitingDemo([
+    ...BULKHEAD,
+    "run",
+    "--example",
+    "greeting",
+    "--keep",
+    "--json",
+  ]);
+  return { ...demo, dir: demo.workspace.replace(/\/workspace$/, "") };
 }
 
 Deno.test("kill -9 of a run leaves no process and no socket, and the next run sweeps its directory", async () => {
-  const demo = await waitingDemo(BULKHEAD);
+  const demo = await keptDemo();
   assert(exists(demo.socket));
   assert(speakingOf(demo.dir).length >= 1, "the agent runs");
   Deno.kill(demo.pid, "SIGKILL");
@@ -64,7 +36,7 @@ Deno.test("kill -9 of a run leaves no process and no socket, and the next run sw
 
 Deno.test("SIGTERM and SIGHUP end a run in order", async () => {
   for (const signal of ["SIGTERM", "SIGHUP"] as const) {
-    const demo = await waitingDemo(BULKHEAD);
+    const demo = await keptDemo();
     Deno.kill(demo.pid, signal);
     await demo.done();
     assertEquals(exists(demo.dir), false, signal);

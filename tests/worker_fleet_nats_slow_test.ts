@@ -30,6 +30,7 @@ import { ended, startProgram } from "./support/fleet_program.ts";
 import { startNats, TestLink, type TestServer } from "./support/nats_server.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { sideBySide, type Waiting } from "./support/side_by_side.ts";
+import { lastTick, TICKER } from "./support/ticker.ts";
 
 /** For tests that wait for the end of a lease; the margin is what a busy machine may take to end an agent. */
 const SHORT = { leaseMs: 4_000, marginMs: 2_000, stopMs: 2_000 };
@@ -246,25 +247,6 @@ natsTest(
   },
 );
 
-/** An agent that writes the time into a file all the while, without asking. */
-const TICKER: AgentScript = {
-  schema: 1,
-  turns: [{
-    steps: [{
-      tool: "Bash",
-      input: {
-        command: "while :; do date +%s%3N >> ticks; sleep 0.02; done",
-        timeout: 120_000,
-      },
-    }, { say: "never" }],
-  }],
-};
-
-async function lastTick(dir: string): Promise<number> {
-  const text = await Deno.readTextFile(`${dir}/ws/ticks`).catch(() => "");
-  return Number(text.trim().split("\n").at(-1) ?? 0);
-}
-
 natsTest(
   "a host that is cut off has ended its agent before another may begin",
   async () => {
@@ -280,7 +262,10 @@ natsTest(
         lease: SHORT,
       });
       await hosted.worker.send("go");
-      await eventually("the agent works", async () => await lastTick(dir) > 0);
+      await eventually(
+        "the agent works",
+        async () => await lastTick(`${dir}/ws`) > 0,
+      );
       link.cut();
       const next = await claimSession(two, {
         shortId: "next",
@@ -290,7 +275,7 @@ natsTest(
       const began = Date.now();
       assert(!hosted.seat.lease.valid);
       await new Promise((resolve) => setTimeout(resolve, 300));
-      const last = await lastTick(dir);
+      const last = await lastTick(`${dir}/ws`);
       assert(
         last < began,
         `the old agent wrote ${last - began} ms after the new one could begin`,
@@ -312,7 +297,10 @@ natsTest(
       await using two = await join(server, "two");
       const sessionId = crypto.randomUUID();
       const child = await startHostProcess(server, dir, sessionId, SHORT);
-      await eventually("the agent works", async () => await lastTick(dir) > 0);
+      await eventually(
+        "the agent works",
+        async () => await lastTick(`${dir}/ws`) > 0,
+      );
       child.kill("SIGSTOP");
       const next = await claimSession(two, {
         shortId: "next",
@@ -321,7 +309,7 @@ natsTest(
       });
       const began = Date.now();
       await new Promise((resolve) => setTimeout(resolve, 300));
-      const last = await lastTick(dir);
+      const last = await lastTick(`${dir}/ws`);
       assert(
         last < began,
         `the old agent wrote ${last - began} ms after the new one could begin`,
@@ -329,7 +317,7 @@ natsTest(
       // Awake again it finds that it has lost, and writes nothing more.
       child.kill("SIGCONT");
       await ended(child);
-      assertEquals(await lastTick(dir), last);
+      assertEquals(await lastTick(`${dir}/ws`), last);
       assert(next.lease.valid);
       await next.end();
     });
@@ -345,15 +333,18 @@ natsTest(
       const child = await startHostProcess(server, dir, crypto.randomUUID(), {
         leaseMs,
       });
-      await eventually("the agent works", async () => await lastTick(dir) > 0);
+      await eventually(
+        "the agent works",
+        async () => await lastTick(`${dir}/ws`) > 0,
+      );
       child.kill("SIGKILL");
       await child.status;
       const killed = Date.now();
       await eventually(
         "it writes nothing more",
-        async () => Date.now() - await lastTick(dir) > 3_000,
+        async () => Date.now() - await lastTick(`${dir}/ws`) > 3_000,
       );
-      const last = await lastTick(dir);
+      const last = await lastTick(`${dir}/ws`);
       assert(last - killed < leaseMs / 2, `it wrote for ${last - killed} ms`);
     });
   },
