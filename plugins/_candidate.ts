@@ -10,7 +10,7 @@ import { type Places, PLUGIN_NAME } from "./_install_places.ts";
 import type { LockEntry } from "./_lock_file.ts";
 import { type ReadSource, readSource } from "./_source.ts";
 import { type Stage, writeTree } from "./_stage.ts";
-import { messageOf, quote } from "./_text.ts";
+import { messageOf, quote, quoteWhole } from "./_text.ts";
 import { isTrusted } from "./config.ts";
 import { diffFiles, fingerprints, type PluginDigest } from "./digest.ts";
 import type { InstallOptions } from "./install.ts";
@@ -47,7 +47,7 @@ export async function readCandidate(
     throw new InstallError(
       "bad_source",
       `Cannot install from ${
-        quote(read.source, 1000)
+        quoteWhole(read.source)
       }: it and the plugins directory lie in each other`,
       {
         fix: "copy the plugin elsewhere first",
@@ -61,7 +61,7 @@ export async function readCandidate(
   ) {
     throw new InstallError(
       "bad_manifest",
-      `Cannot install from ${quote(source, 1000)}: it holds no plugin.toml`,
+      `Cannot install from ${quoteWhole(source)}: it holds no plugin.toml`,
       {
         fix: "give the directory or archive whose top holds plugin.toml",
       },

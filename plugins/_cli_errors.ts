@@ -1,6 +1,6 @@
 /** How the commands of `plugins` end when they cannot do what they should. @module */
 import { closest, UsageError } from "@bulkhead/sandbox/command";
-import { quote } from "./_text.ts";
+import { quote, quoteWhole } from "./_text.ts";
 
 /** A person or the system has ended the command. */
 export class InterruptedError extends Error {
@@ -25,7 +25,7 @@ export class NotLoadedError extends Error {
 export function disabled(home: string): NotLoadedError {
   return new NotLoadedError(
     `Plugins are off: ${
-      quote(`${home}/config.toml`, 1000)
+      quoteWhole(`${home}/config.toml`)
     } does not enable them`,
     "write [capabilities.plugins] enabled = true and [capabilities.trust] enabled = true into it",
   );

@@ -8,7 +8,7 @@ import {
 } from "@bulkhead/sandbox/command";
 import { disabled, InterruptedError, NotLoadedError } from "./_cli_errors.ts";
 import { absolute, readLine } from "./_cli_input.ts";
-import { clip, printable, quote } from "./_text.ts";
+import { clip, printable, quote, quoteWhole } from "./_text.ts";
 import { loadConfig, type PluginsConfig, type SandboxLevel } from "./config.ts";
 import {
   BLOCKED_NOTICE,
@@ -140,9 +140,7 @@ export class Command {
     );
     if (isDirectory) return;
     throw new ConfigError(
-      `Cannot use the Bulkhead home ${
-        quote(home, 1000)
-      }: it is not a directory`,
+      `Cannot use the Bulkhead home ${quoteWhole(home)}: it is not a directory`,
       { fix: "set --home or BULKHEAD_HOME to a directory" },
     );
   }

@@ -1,4 +1,4 @@
-import { quote } from "./_text.ts";
+import { quoteWhole } from "./_text.ts";
 
 /** Larger files are streamed; smaller ones are read whole, which is faster. */
 const STREAM_FROM = 1024 * 1024;
@@ -29,7 +29,7 @@ export async function contentHash(
   }
   if (length !== size) {
     throw new TypeError(
-      `Cannot hash ${quote(path, 1000)}: it changed while it was read`,
+      `Cannot hash ${quoteWhole(path)}: it changed while it was read`,
     );
   }
   const content = bytes.subarray(0, size);

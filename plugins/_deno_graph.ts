@@ -1,6 +1,6 @@
 import { denoEntry, inheritedEnvironment, run } from "@bulkhead/sandbox";
 import { isInside } from "@bulkhead/sandbox/paths";
-import { isRecord, quote } from "./_text.ts";
+import { isRecord, quote, quoteWhole } from "./_text.ts";
 
 const checked = new Map<string, Promise<string | undefined>>();
 
@@ -58,7 +58,7 @@ async function inspect(
       ? "it took too long"
       : (result.stderr.trim().split("\n")[0] ?? "");
     throw new TypeError(
-      `Cannot check the imports of ${quote(module, 1000)}: ${reason}`,
+      `Cannot check the imports of ${quoteWhole(module)}: ${reason}`,
     );
   }
   const graph: unknown = JSON.parse(result.stdout);
@@ -118,7 +118,7 @@ function specifierProblem(specifier: string, dir: string): string | undefined {
     }
     return isInside(path, dir)
       ? undefined
-      : `imports ${quote(path, 1000)}, which is outside the plugin`;
+      : `imports ${quoteWhole(path)}, which is outside the plugin`;
   }
   return `imports ${
     quote(specifier)

@@ -1,4 +1,4 @@
-import { messageOf, printable, quote } from "./_text.ts";
+import { messageOf, printable, quote, quoteWhole } from "./_text.ts";
 import type { LoadOptions } from "./load.ts";
 import { type PluginOnDisk, questionFor, recordFor } from "./read.ts";
 import { type TrustRecord, TrustStore } from "./trust.ts";
@@ -43,7 +43,7 @@ export class Gate {
       return `${what} and nobody can be asked; run "bulkhead plugins trust ${
         printable(manifest.name)
       }" or pass --trust-plugin ${
-        quote(`${manifest.name}=${digest.hash}`, 1000)
+        quoteWhole(`${manifest.name}=${digest.hash}`)
       }`;
     }
     // Two links to one directory are one question.

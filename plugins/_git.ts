@@ -9,7 +9,7 @@
 import { inheritedEnvironment, run } from "@bulkhead/sandbox";
 import { InstallError } from "./_install_error.ts";
 import { readTar } from "./_tar.ts";
-import { printable, quote } from "./_text.ts";
+import { printable, quote, quoteWhole } from "./_text.ts";
 import type { TreeEntry } from "./_tree.ts";
 
 /** The transports, by the scheme after `git+`. */
@@ -65,7 +65,7 @@ export function parseGitSource(text: string): GitSource | null {
     throw new InstallError(
       "bad_source",
       `Cannot install from ${
-        quote(text, 1000)
+        quoteWhole(text)
       }: the address is not https, http, ssh or file`,
       { fix: "write git+https://HOST/REPOSITORY#COMMIT" },
     );
@@ -73,7 +73,7 @@ export function parseGitSource(text: string): GitSource | null {
   if (!/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(commit)) {
     throw new InstallError(
       "bad_source",
-      `Cannot install from ${quote(text, 1000)}: ${
+      `Cannot install from ${quoteWhole(text)}: ${
         quote(commit)
       } is not a full commit`,
       {

@@ -8,7 +8,7 @@ import {
 import { expand, type Placeholders } from "./_placeholders.ts";
 import type { PluginHost } from "./_plugin_host.ts";
 import type { ProgramSpec } from "./_program.ts";
-import { quote } from "./_text.ts";
+import { quote, quoteWhole } from "./_text.ts";
 
 /** A policy under construction. */
 export interface PluginPolicy extends IsolationPolicy {
@@ -75,8 +75,8 @@ export function grantedPath(
     if (isInside(real, root)) return real;
     throw new TypeError(
       `Cannot grant ${quote(raw)}: ${
-        quote(path, 1000)
-      } is or holds a link that leads outside ${quote(root, 1000)}`,
+        quoteWhole(path)
+      } is or holds a link that leads outside ${quoteWhole(root)}`,
     );
   }
   return path;
@@ -98,7 +98,7 @@ export function writablePath(
   throw new TypeError(
     `Cannot grant writing to ${
       quote(raw)
-    }: Bulkhead's own files lie there, in ${quote(host.home, 1000)}`,
+    }: Bulkhead's own files lie there, in ${quoteWhole(host.home)}`,
   );
 }
 

@@ -12,7 +12,7 @@ import { exists } from "./_exists.ts";
 import { InstallError } from "./_install_error.ts";
 import { toLockEntry, writeLockEntry } from "./_lock_file.ts";
 import { repair } from "./_stage.ts";
-import { isRecord, quote } from "./_text.ts";
+import { isRecord, quote, quoteWhole } from "./_text.ts";
 import { digestPlugin, type PluginDigest } from "./digest.ts";
 
 /** Where plugins live. */
@@ -76,7 +76,7 @@ export async function exclusively<T>(
       if (entered || !(error instanceof Deno.errors.TimedOut)) throw error;
       throw new InstallError(
         "busy",
-        `Cannot go on: another install is at work in ${quote(home, 1000)}`,
+        `Cannot go on: another install is at work in ${quoteWhole(home)}`,
         {
           fix: "wait for it to end and try again",
           cause: error,

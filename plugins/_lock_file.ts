@@ -5,7 +5,7 @@
  */
 import { readJsonFile, writeFileAtomic } from "@bulkhead/sandbox";
 import { InstallError } from "./_install_error.ts";
-import { isRecord, quote } from "./_text.ts";
+import { isRecord, quote, quoteWhole } from "./_text.ts";
 
 /** The schema this version writes. */
 const SCHEMA = 1;
@@ -60,7 +60,7 @@ export async function assertLockWritable(path: string): Promise<void> {
   const { readOnly } = await readLockFile(path);
   if (readOnly !== undefined) {
     throw new InstallError("lock_file", readOnly, {
-      fix: `move ${quote(path, 1000)} away, or use the newer version`,
+      fix: `move ${quoteWhole(path)} away, or use the newer version`,
     });
   }
 }
@@ -106,7 +106,7 @@ async function readRaw(
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return { raw: {}, lock };
     if (error instanceof Deno.errors.NotCapable) throw error;
-    lock.readOnly = `Cannot use the lock file ${quote(path, 1000)}: ${
+    lock.readOnly = `Cannot use the lock file ${quoteWhole(path)}: ${
       error instanceof Error ? error.message : String(error)
     }`;
     return { raw: {}, lock };
@@ -116,20 +116,20 @@ async function readRaw(
     !isRecord(raw.plugins)
   ) {
     lock.readOnly = `Cannot use the lock file ${
-      quote(path, 1000)
+      quoteWhole(path)
     }: it has not the shape {"schema", "plugins"}`;
     return { raw: {}, lock };
   }
   if (Number(raw.schema) > SCHEMA) {
     lock.readOnly = `Cannot write the lock file ${
-      quote(path, 1000)
+      quoteWhole(path)
     }: it has schema ${raw.schema}, this version knows ${SCHEMA}`;
   }
   for (const [name, value] of Object.entries(raw.plugins)) {
     const entry = toLockEntry(value);
     if (entry === null) {
       lock.problems.push(
-        `the lock file ${quote(path, 1000)} has a malformed entry ${
+        `the lock file ${quoteWhole(path)} has a malformed entry ${
           quote(name)
         }`,
       );

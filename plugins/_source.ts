@@ -8,7 +8,7 @@ import { parseGitSource, readGitCommit } from "./_git.ts";
 import { inflate } from "./_inflate.ts";
 import { InstallError } from "./_install_error.ts";
 import { readTar } from "./_tar.ts";
-import { quote } from "./_text.ts";
+import { quoteWhole } from "./_text.ts";
 import {
   checkEntryPath,
   checkTree,
@@ -86,7 +86,7 @@ export async function readSource(
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(text)) {
     throw new InstallError(
       "bad_source",
-      `Cannot install from ${quote(text, 1000)}: nothing is downloaded`,
+      `Cannot install from ${quoteWhole(text)}: nothing is downloaded`,
       {
         fix:
           "download it and give the file with --sha256, or write git+https://…#COMMIT",
@@ -101,7 +101,7 @@ export async function readSource(
       throw new InstallError(
         "bad_source",
         `Cannot check the directory ${
-          quote(path, 1000)
+          quoteWhole(path)
         } against a SHA-256: only an archive has one`,
       );
     }
@@ -117,9 +117,7 @@ export async function readSource(
   if (!info.isFile) {
     throw new InstallError(
       "bad_source",
-      `Cannot install from ${
-        quote(path, 1000)
-      }: it is no file and no directory`,
+      `Cannot install from ${quoteWhole(path)}: it is no file and no directory`,
     );
   }
   return await readArchive(real, sha256, limits);
@@ -135,7 +133,7 @@ async function readArchive(
     throw new InstallError(
       "too_large",
       `Cannot install from ${
-        quote(path, 1000)
+        quoteWhole(path)
       }: it is larger than ${room} bytes`,
     );
   }
@@ -145,7 +143,7 @@ async function readArchive(
     throw new InstallError(
       "checksum_mismatch",
       `Cannot install from ${
-        quote(path, 1000)
+        quoteWhole(path)
       }: its sha256 is ${found}, expected ${sha256}`,
       {
         fix:
@@ -161,7 +159,7 @@ async function readArchive(
     throw new InstallError(
       "bad_archive",
       `Cannot install from ${
-        quote(path, 1000)
+        quoteWhole(path)
       }: it is no tar, tar.gz or zip archive`,
     );
   }
@@ -222,14 +220,14 @@ async function readDirectory(
       } else {
         throw new InstallError(
           "unsafe_entry",
-          `Cannot install: the entry ${quote(path, 1000)} is a special file`,
+          `Cannot install: the entry ${quoteWhole(path)} is a special file`,
         );
       }
       if (entries.length > maxEntries) {
         throw new InstallError(
           "too_large",
           `Cannot install from ${
-            quote(root, 1000)
+            quoteWhole(root)
           }: it has more than ${maxEntries} files and folders`,
         );
       }
@@ -253,7 +251,7 @@ function splitChecksum(
       throw new InstallError(
         "bad_source",
         `Cannot use ${
-          quote(value, 1000)
+          quoteWhole(value)
         } as a SHA-256: it is not 64 hexadecimal digits`,
       );
     }
@@ -263,7 +261,7 @@ function splitChecksum(
     throw new InstallError(
       "bad_source",
       `Cannot install from ${
-        quote(path, 1000)
+        quoteWhole(path)
       }: two different SHA-256 are demanded`,
     );
   }
@@ -274,7 +272,7 @@ async function realPath(path: string): Promise<string> {
   if (path === "" || path.includes("\0")) {
     throw new InstallError(
       "bad_source",
-      `Cannot install from ${quote(path, 1000)}: it is no path`,
+      `Cannot install from ${quoteWhole(path)}: it is no path`,
     );
   }
   try {
@@ -284,7 +282,7 @@ async function realPath(path: string): Promise<string> {
     throw new InstallError(
       "bad_source",
       `Cannot install from ${
-        quote(path, 1000)
+        quoteWhole(path)
       }: there is no such file or directory`,
       {
         fix: "give a directory, an archive, or git+https://…#COMMIT",

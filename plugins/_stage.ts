@@ -10,7 +10,7 @@
 import { readTextCapped, writeFileAtomic } from "@bulkhead/sandbox";
 import { exists } from "./_exists.ts";
 import { InstallError } from "./_install_error.ts";
-import { quote } from "./_text.ts";
+import { quoteWhole } from "./_text.ts";
 import type { TreeEntry } from "./_tree.ts";
 
 /** How the names of staging directories begin. */
@@ -123,7 +123,7 @@ async function assertSame(path: string, file: Deno.FsFile): Promise<void> {
   if (!same) {
     throw new InstallError(
       "unsafe_entry",
-      `Cannot install: ${quote(path, 1000)} was replaced while it was read`,
+      `Cannot install: ${quoteWhole(path)} was replaced while it was read`,
       { fix: "try again once nothing writes to the source" },
     );
   }

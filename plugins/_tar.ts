@@ -4,7 +4,7 @@
  * @module
  */
 import { InstallError } from "./_install_error.ts";
-import { quote } from "./_text.ts";
+import { quoteWhole } from "./_text.ts";
 import { checkEntryPath, type TreeEntry } from "./_tree.ts";
 
 const BLOCK = 512;
@@ -103,7 +103,7 @@ function toEntry(
   if (REFUSED[type] !== undefined) {
     throw new InstallError(
       "unsafe_entry",
-      `Cannot install: the entry ${quote(raw, 1000)} is a ${REFUSED[type]}`,
+      `Cannot install: the entry ${quoteWhole(raw)} is a ${REFUSED[type]}`,
     );
   }
   const path = checkEntryPath(raw);
@@ -128,9 +128,7 @@ function toEntry(
       };
     default:
       throw damaged(
-        `the entry ${quote(raw, 1000)} has the unknown type ${
-          quote(type, 1000)
-        }`,
+        `the entry ${quoteWhole(raw)} has the unknown type ${quoteWhole(type)}`,
       );
   }
 }

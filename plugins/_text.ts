@@ -27,6 +27,11 @@ export function quote(text: string, max = 200): string {
     : `"${clip(safe, max)}…" (${safe.length} characters)`;
 }
 
+/** The text in double quotes, for what a person copies out of a message: a path, a source, a pin. */
+export function quoteWhole(text: string): string {
+  return quote(text, 1000);
+}
+
 /** One argument as people would type it: bare when plain, in single quotes otherwise. Nothing is cut. */
 export function shown(argument: string): string {
   const safe = printable(argument);

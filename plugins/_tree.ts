@@ -7,7 +7,7 @@
  * @module
  */
 import { InstallError } from "./_install_error.ts";
-import { printable, quote } from "./_text.ts";
+import { printable, quoteWhole } from "./_text.ts";
 
 /** One entry of a plugin's content. */
 export interface TreeEntry {
@@ -137,7 +137,7 @@ export function checkTree(
       if (kind !== undefined && kind !== "directory") {
         throw refuse(
           entry.path,
-          `lies under the ${kind} ${quote(parent, 1000)}`,
+          `lies under the ${kind} ${quoteWhole(parent)}`,
         );
       }
     }
@@ -181,7 +181,7 @@ function claimFolded(folded: Map<string, string>, path: string): void {
     else if (known !== part) {
       throw refuse(
         path,
-        `differs from ${quote(known, 1000)} in case or spelling only`,
+        `differs from ${quoteWhole(known)} in case or spelling only`,
       );
     }
   }
@@ -199,7 +199,7 @@ function checkLink(
     throw refuse(
       link.path,
       `is a link to ${
-        quote(target, 1000)
+        quoteWhole(target)
       }: only relative links inside the plugin are allowed`,
     );
   }
@@ -212,7 +212,7 @@ function checkLink(
         if (at.pop() === undefined) {
           throw refuse(
             link.path,
-            `is a link to ${quote(target, 1000)}, which leaves the plugin`,
+            `is a link to ${quoteWhole(target)}, which leaves the plugin`,
           );
         }
         continue;
@@ -223,7 +223,7 @@ function checkLink(
       if (++hops > MAX_LINK_HOPS) {
         throw refuse(
           link.path,
-          `is a link to ${quote(target, 1000)}, which never ends`,
+          `is a link to ${quoteWhole(target)}, which never ends`,
         );
       }
       const next = walk(at.slice(0, -1), entry.target ?? "");
@@ -247,6 +247,6 @@ function parents(path: string): string[] {
 function refuse(path: string, problem: string): InstallError {
   return new InstallError(
     "unsafe_entry",
-    `Cannot install: the entry ${quote(path, 1000)} ${problem}`,
+    `Cannot install: the entry ${quoteWhole(path)} ${problem}`,
   );
 }

@@ -1,5 +1,5 @@
 import { denoPathPort, isInside, resolveTarget } from "@bulkhead/sandbox/paths";
-import { quote } from "./_text.ts";
+import { quoteWhole } from "./_text.ts";
 
 /** One entry below a directory, as a look without following links finds it. */
 export interface Entry {
@@ -47,7 +47,7 @@ export async function walk(root: string): Promise<Entry[]> {
       if (entries.length > MAX_ENTRIES) {
         throw new RangeError(
           `Cannot hash ${
-            quote(root, 1000)
+            quoteWhole(root)
           }: it has more than ${MAX_ENTRIES} entries`,
         );
       }
@@ -55,7 +55,7 @@ export async function walk(root: string): Promise<Entry[]> {
       if (depth === MAX_DEPTH) {
         throw new RangeError(
           `Cannot hash ${
-            quote(root, 1000)
+            quoteWhole(root)
           }: it is more than ${MAX_DEPTH} levels deep`,
         );
       }
@@ -78,8 +78,8 @@ function lookAt(root: string, path: string): Deno.FileInfo {
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     throw new TypeError(
-      `Cannot hash ${quote(root, 1000)}: ${
-        quote(path, 1000)
+      `Cannot hash ${quoteWhole(root)}: ${
+        quoteWhole(path)
       } is gone again, or its name is not UTF-8`,
       { cause: error },
     );
@@ -102,8 +102,8 @@ function look(root: string, path: string): Entry {
     : undefined;
   if (kind === undefined) {
     throw new TypeError(
-      `Cannot hash ${quote(root, 1000)}: ${
-        quote(path, 1000)
+      `Cannot hash ${quoteWhole(root)}: ${
+        quoteWhole(path)
       } is neither a file, a directory nor a link`,
     );
   }
@@ -112,8 +112,8 @@ function look(root: string, path: string): Entry {
     target = Deno.readLinkSync(absolute);
     if (!isInside(resolveBelow(path, root), root)) {
       throw new TypeError(
-        `Cannot hash ${quote(root, 1000)}: the link ${
-          quote(path, 1000)
+        `Cannot hash ${quoteWhole(root)}: the link ${
+          quoteWhole(path)
         } leads outside the plugin`,
       );
     }

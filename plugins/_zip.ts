@@ -8,7 +8,7 @@
  */
 import { inflate } from "./_inflate.ts";
 import { InstallError } from "./_install_error.ts";
-import { quote } from "./_text.ts";
+import { quoteWhole } from "./_text.ts";
 import { checkEntryPath, type TreeEntry } from "./_tree.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -72,12 +72,12 @@ async function toEntry(
   ) {
     throw new InstallError(
       "unsafe_entry",
-      `Cannot install: the entry ${quote(entry.name, 1000)} is a special file`,
+      `Cannot install: the entry ${quoteWhole(entry.name)} is a special file`,
     );
   }
   if (entry.name.endsWith("/") || type === 0o040000) {
     if (entry.size !== 0) {
-      throw damaged(`the folder ${quote(entry.name, 1000)} has content`);
+      throw damaged(`the folder ${quoteWhole(entry.name)} has content`);
     }
     return path === ""
       ? null
@@ -89,12 +89,12 @@ async function toEntry(
     : await inflate(packed, "deflate-raw", entry.size);
   if (data.length !== entry.size) {
     throw damaged(
-      `the entry ${quote(entry.name, 1000)} has another size than stated`,
+      `the entry ${quoteWhole(entry.name)} has another size than stated`,
     );
   }
   if (crc32(data) !== entry.crc) {
     throw damaged(
-      `the entry ${quote(entry.name, 1000)} has a wrong checksum`,
+      `the entry ${quoteWhole(entry.name)} has a wrong checksum`,
     );
   }
   if (type === 0o120000) {
@@ -164,17 +164,17 @@ function readCentral(
       mode: unix ? view.getUint32(at + 38, true) >>> 16 : 0,
     };
     if ((entry.flags & 0x41) !== 0) {
-      throw damaged(`the entry ${quote(entry.name, 1000)} is encrypted`);
+      throw damaged(`the entry ${quoteWhole(entry.name)} is encrypted`);
     }
     if (entry.method !== 0 && entry.method !== 8) {
       throw damaged(
         `the entry ${
-          quote(entry.name, 1000)
+          quoteWhole(entry.name)
         } has the unknown method ${entry.method}`,
       );
     }
     if (entry.method === 0 && entry.packed !== entry.size) {
-      throw damaged(`the entry ${quote(entry.name, 1000)} has two sizes`);
+      throw damaged(`the entry ${quoteWhole(entry.name)} has two sizes`);
     }
     entries.push(entry);
     at = next;
@@ -206,7 +206,7 @@ function dataRange(
 ): [number, number] {
   const at = entry.offset;
   if (at + 30 > bytes.length || view.getUint32(at, true) !== LOCAL) {
-    throw damaged(`the entry ${quote(entry.name, 1000)} has no header`);
+    throw damaged(`the entry ${quoteWhole(entry.name)} has no header`);
   }
   const nameLength = view.getUint16(at + 26, true);
   const start = at + 30 + nameLength + view.getUint16(at + 28, true);
@@ -217,7 +217,7 @@ function dataRange(
     ((entry.flags & 8) !== 0 || view.getUint32(at + 18, true) === entry.packed);
   if (!same) {
     throw damaged(
-      `the entry ${quote(entry.name, 1000)} is described in two ways`,
+      `the entry ${quoteWhole(entry.name)} is described in two ways`,
     );
   }
   return [start, end];

@@ -12,7 +12,7 @@ import {
   PROJECT_CONFIG_NAME,
   projectTable,
 } from "./_project_config.ts";
-import { isRecord, messageOf, printable, quote } from "./_text.ts";
+import { isRecord, messageOf, printable, quote, quoteWhole } from "./_text.ts";
 import { readToml, tomlProblemText } from "./_toml.ts";
 import { ConfigError } from "./errors.ts";
 
@@ -219,7 +219,7 @@ async function readConfig(places: ConfigPlaces): Promise<ResolvedConfig> {
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
     throw new ConfigError(
-      `Cannot read ${quote(userPath, 1000)}: ${messageOf(error)}`,
+      `Cannot read ${quoteWhole(userPath)}: ${messageOf(error)}`,
       { cause: error },
     );
   }
@@ -246,7 +246,7 @@ function resolveFile(layers: ConfigLayers, path: string): ResolvedConfig {
     if (!(error instanceof ConfigError)) throw error;
     throw new ConfigError(error.message, {
       cause: error,
-      fix: `edit ${quote(path, 1000)}`,
+      fix: `edit ${quoteWhole(path)}`,
     });
   }
 }

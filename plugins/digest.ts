@@ -6,7 +6,7 @@
 
 import { namedPermissions } from "@bulkhead/sandbox";
 import { contentHash, sha256Hex } from "./_content_hash.ts";
-import { compareText, messageOf, printable, quote } from "./_text.ts";
+import { compareText, messageOf, printable, quoteWhole } from "./_text.ts";
 import { type Entry, resolveBelow, walk } from "./_walk.ts";
 
 /** The name of the manifest in a plugin's directory. */
@@ -193,7 +193,7 @@ export function diffFiles(
     const now = Object.hasOwn(after, path) ? after[path] : undefined;
     if (old === now) return [];
     const sign = old === undefined ? "+" : now === undefined ? "-" : "~";
-    return [`${sign} ${quote(path, 1000)}`];
+    return [`${sign} ${quoteWhole(path)}`];
   });
 }
 

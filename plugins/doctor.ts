@@ -7,7 +7,7 @@ import { namedPermissions, probeIsolation } from "@bulkhead/sandbox";
 import { assemble } from "./_assemble.ts";
 import { searchPath } from "./_search_path.ts";
 import { needsRepair } from "./_stage.ts";
-import { messageOf, printable, quote } from "./_text.ts";
+import { messageOf, printable, quoteWhole } from "./_text.ts";
 import { loadConfig, type PluginsConfig } from "./config.ts";
 import { discoverPlugins } from "./discover.ts";
 import { installedPlugins, repairInstalls } from "./installed.ts";
@@ -78,7 +78,7 @@ export async function checkPlugin(
     });
     if (!info?.isDirectory) {
       throw new Deno.errors.NotFound(
-        `Cannot check ${quote(dir, 1000)}: ${
+        `Cannot check ${quoteWhole(dir)}: ${
           info === undefined
             ? "there is no such directory"
             : "it is not a directory"
@@ -189,7 +189,7 @@ async function checkConfig(
         text: "plugins are off",
         fix:
           `to switch them on, write [capabilities.plugins] enabled = true and [capabilities.trust] enabled = true into ${
-            quote(`${options.home}/config.toml`, 1000)
+            quoteWhole(`${options.home}/config.toml`)
           }`,
       });
     }
@@ -199,7 +199,7 @@ async function checkConfig(
     findings.push({
       level: "problem",
       text: messageOf(error),
-      fix: `edit ${quote(`${options.home}/config.toml`, 1000)}`,
+      fix: `edit ${quoteWhole(`${options.home}/config.toml`)}`,
     });
     return undefined;
   }

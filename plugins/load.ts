@@ -8,7 +8,7 @@ import { namedPermissions, probeIsolation } from "@bulkhead/sandbox";
 import { assemble, type LoadedPlugin } from "./_assemble.ts";
 import { Gate } from "./_gate.ts";
 import { searchPath } from "./_search_path.ts";
-import { messageOf, printable, quote } from "./_text.ts";
+import { messageOf, printable, quote, quoteWhole } from "./_text.ts";
 import type { PluginsConfig, SandboxLevel } from "./config.ts";
 import { type DiscoveredPlugin, discoverPlugins } from "./discover.ts";
 import type { LoadedHook } from "./hooks.ts";
@@ -269,7 +269,7 @@ function noneNotice(
   dirs: readonly string[],
   warnings: readonly string[],
 ): string {
-  const places = dirs.map((dir) => quote(dir, 1000)).join(", ");
+  const places = dirs.map((dir) => quoteWhole(dir)).join(", ");
   return `[capabilities.plugins] is enabled and ${
     warnings.length > 0 ? "no plugin can be read" : "there is no plugin"
   } in ${places}`;

@@ -7,7 +7,7 @@
 import { Fields, type KeyPath, type ManifestProblem } from "./_fields.ts";
 import { type HookSpec, hookSpec } from "./_hook_spec.ts";
 import { type ToolSpec, toolSpec } from "./_tool_spec.ts";
-import { quote } from "./_text.ts";
+import { quote, quoteWhole } from "./_text.ts";
 import { readToml } from "./_toml.ts";
 import { TomlLines } from "./_toml_lines.ts";
 import { ManifestError } from "./errors.ts";
@@ -163,7 +163,7 @@ export function parseManifest(
  * ```
  */
 export function problemText(problem: ManifestProblem): string {
-  return `${quote(problem.path, 1000)} line ${problem.line}: ${
+  return `${quoteWhole(problem.path)} line ${problem.line}: ${
     quote(problem.key)
   }: ${problem.message}`;
 }

@@ -10,7 +10,7 @@ import {
   withFileLock,
   writeFileAtomic,
 } from "@bulkhead/sandbox";
-import { isRecord, messageOf, quote } from "./_text.ts";
+import { isRecord, messageOf, quote, quoteWhole } from "./_text.ts";
 
 export {
   questionText,
@@ -273,7 +273,7 @@ export class TrustStore {
 
   #problem(reason: string): string {
     return `Cannot use the trust store ${
-      quote(this.path, 1000)
+      quoteWhole(this.path)
     }: ${reason}; nothing is trusted by it and it is left as it is: repair it, or remove it and decide anew with "bulkhead plugins trust"`;
   }
 }
