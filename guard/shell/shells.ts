@@ -7,6 +7,7 @@ import type { Call } from "./call.ts";
 import { applyGuess } from "./verbs.ts";
 import { runShellVariables } from "./variable_hooks.ts";
 import { EMPTY_STREAM, type Stream, UNKNOWN_STREAM } from "./state.ts";
+import { commandLines } from "./text_filters.ts";
 
 const SHELLS = new Set(
   "sh bash zsh dash ksh mksh ash fish rbash csh tcsh yash posh oksh hush".split(
@@ -92,9 +93,13 @@ export function readNestedShell(call: Call): Stream {
   const [file, ...positional] = rest;
   if (file === undefined || file === "-" || readsInput) {
     state.positional = (readsInput ? rest : positional).map((value) => [value]);
-    return stdin.text === undefined
-      ? UNKNOWN_STREAM
-      : run(call, stdin.text, state, EMPTY_STREAM);
+    if (stdin.text === undefined) {
+      for (const line of commandLines(stdin)) {
+        run(call, line, state.fork(), EMPTY_STREAM);
+      }
+      return UNKNOWN_STREAM;
+    }
+    return run(call, stdin.text, state, EMPTY_STREAM);
   }
   state.name = [file];
   state.positional = positional.map((value) => [value]);

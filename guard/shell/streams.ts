@@ -7,6 +7,7 @@ import { ANY, isKnown, SEG, SUB } from "../holes.ts";
 import { unescapeText } from "./builtins_text.ts";
 import type { Call } from "./call.ts";
 import { hasOption, readOptions } from "./options.ts";
+import { TEXT_FILTERS } from "./text_filters.ts";
 import { linesOf, type Stream, UNKNOWN_STREAM } from "./state.ts";
 
 const ONE_WORD: Stream = { items: [SEG] };
@@ -30,6 +31,10 @@ const FILTERS = new Set(
  */
 export function outputOf(call: Call): Stream | undefined {
   const { name, args, context, state, stdin } = call;
+  if (Object.hasOwn(TEXT_FILTERS, name)) {
+    const output = TEXT_FILTERS[name]?.(call);
+    if (output !== undefined) return output;
+  }
   if (WORDS.has(name)) {
     if (name === "date" && args.some((arg) => /%[Dx]|\//.test(arg))) {
       return { items: [SUB] };
