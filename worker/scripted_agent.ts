@@ -16,7 +16,7 @@ import {
 } from "./scripted/argv.ts";
 import { Frames } from "./scripted/frames.ts";
 import { loadRecord, saveRecord } from "./scripted/memory.ts";
-import { complain, FrameOutput, type Json } from "./scripted/output.ts";
+import { complain, FrameOutput, isJson, type Json } from "./scripted/output.ts";
 import { loadRules } from "./scripted/permissions.ts";
 import { parseScript } from "./scripted/parse_script.ts";
 import {
@@ -187,9 +187,7 @@ async function loadConfigs(sources: readonly string[]): Promise<Json[]> {
     const value: unknown = source.trimStart().startsWith("{")
       ? JSON.parse(source)
       : await readJsonFile(source);
-    if (typeof value === "object" && value !== null) {
-      configs.push(value as Json);
-    }
+    if (isJson(value)) configs.push(value);
   }
   return configs;
 }

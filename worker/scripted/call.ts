@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Json } from "./output.ts";
+import { isJson, type Json } from "./output.ts";
 import { describeAsk, judge } from "./permissions.ts";
 import type { Reply } from "./channel.ts";
 import type { Stage, Turn } from "./stage.ts";
@@ -112,8 +112,8 @@ async function readHookReply(
       return { kind: "none" };
     case "success": {
       reply.echo();
-      const found = reply.response.hookSpecificOutput;
-      if (typeof found !== "object" || found === null) {
+      const output = reply.response.hookSpecificOutput;
+      if (!isJson(output)) {
         const block = reply.response.decision === "block";
         return block
           ? {
@@ -122,11 +122,8 @@ async function readHookReply(
           }
           : { kind: "none" };
       }
-      const output = found as Json;
       const { updatedInput } = output;
-      if (typeof updatedInput === "object" && updatedInput !== null) {
-        call.input = updatedInput as Json;
-      }
+      if (isJson(updatedInput)) call.input = updatedInput;
       if (output.permissionDecision === "deny") {
         return {
           kind: "deny",
@@ -245,7 +242,7 @@ function readAnswer(
 ): Clearance {
   const { behavior, updatedInput, message, interrupt } = reply.response;
   if (behavior === "allow") {
-    if (typeof updatedInput !== "object" || updatedInput === null) {
+    if (!isJson(updatedInput)) {
       return refuse(
         turn,
         call,
@@ -254,7 +251,7 @@ function readAnswer(
       );
     }
     reply.echo();
-    return { kind: "run", input: updatedInput as Json };
+    return { kind: "run", input: updatedInput };
   }
   if (behavior !== "deny") {
     return refuse(

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { FrameOutput, Json } from "./output.ts";
+import { type FrameOutput, isJson, type Json } from "./output.ts";
 
 /** How a question ended. */
 export type Reply =
@@ -62,9 +62,8 @@ export class ControlChannel {
   /** Takes a `control_response` line; an unknown id is ignored. */
   settle(line: Json): void {
     const response = line.response;
-    if (typeof response !== "object" || response === null) return;
-    const { request_id: id, subtype, error } = response as Json;
-    const inner = (response as Json).response;
+    if (!isJson(response)) return;
+    const { request_id: id, subtype, error, response: body } = response;
     const resolve = typeof id === "string" ? this.#open.get(id) : undefined;
     if (typeof id !== "string" || resolve === undefined) return;
     this.#open.delete(id);
@@ -76,10 +75,7 @@ export class ControlChannel {
         this.#output.frame({ type: "control_response", response });
       }
     };
-    const body = typeof inner === "object" && inner !== null
-      ? inner as Json
-      : {};
-    resolve({ kind: "success", response: body, echo });
+    resolve({ kind: "success", response: isJson(body) ? body : {}, echo });
   }
 
   /** Stdin has ended: every open question is closed. */

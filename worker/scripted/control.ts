@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Json } from "./output.ts";
+import { isJson, type Json } from "./output.ts";
 import type { HookGroup } from "./stage.ts";
 import type { Session } from "./session.ts";
 
@@ -15,9 +15,7 @@ export async function answerControl(
   line: Json,
 ): Promise<void> {
   const id = line.request_id;
-  const request = typeof line.request === "object" && line.request !== null
-    ? line.request as Json
-    : {};
+  const request = isJson(line.request) ? line.request : {};
   const ok = (response?: Json, extra: Json = {}) =>
     session.output.frame({
       type: "control_response",
@@ -88,9 +86,7 @@ function initialize(
   ok: (response?: Json, extra?: Json) => void,
 ): void {
   const again = session.initialized++ > 0;
-  const hooks = typeof request.hooks === "object" && request.hooks !== null
-    ? (request.hooks as Json).PreToolUse
-    : undefined;
+  const hooks = isJson(request.hooks) ? request.hooks.PreToolUse : undefined;
   if (Array.isArray(hooks)) session.hooks = hooks.flatMap(hookGroup);
   if (Array.isArray(request.sdkMcpServers)) {
     session.sdkServers = request.sdkMcpServers.filter((name) =>
@@ -115,8 +111,8 @@ function initialize(
 }
 
 function hookGroup(value: unknown): HookGroup[] {
-  if (typeof value !== "object" || value === null) return [];
-  const { matcher, hookCallbackIds, timeout } = value as Json;
+  if (!isJson(value)) return [];
+  const { matcher, hookCallbackIds, timeout } = value;
   const ids = Array.isArray(hookCallbackIds) ? hookCallbackIds.map(String) : [];
   const names = typeof matcher === "string" && matcher !== "" && matcher !== "*"
     ? matcher.split("|").map((name) => name.trim())

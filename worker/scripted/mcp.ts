@@ -9,7 +9,7 @@ import {
   type ManagedProcess,
   startProcess,
 } from "@bulkhead/sandbox";
-import type { Json } from "./output.ts";
+import { isJson, type Json } from "./output.ts";
 
 /** Sends one JSON-RPC message to a server and gives its answer, `undefined` for a notification. */
 type Send = (message: Json) => Promise<Json | undefined>;
@@ -63,11 +63,9 @@ export class McpServers {
     const entries = new Map<string, Json>();
     for (const config of configs) {
       const servers = config.mcpServers;
-      if (typeof servers !== "object" || servers === null) continue;
-      for (const [name, entry] of Object.entries(servers as Json)) {
-        if (typeof entry === "object" && entry !== null) {
-          entries.set(name, entry as Json);
-        }
+      if (!isJson(servers)) continue;
+      for (const [name, entry] of Object.entries(servers)) {
+        if (isJson(entry)) entries.set(name, entry);
       }
     }
     for (const name of sdkServers) {
@@ -107,9 +105,7 @@ export class McpServers {
       const answer = await this.#request(server, "tools/list", {}, START_MS);
       const tools = Array.isArray(answer?.tools) ? answer.tools : [];
       server.tools = tools.flatMap((tool: unknown) => {
-        const name = typeof tool === "object" && tool !== null
-          ? (tool as Json).name
-          : undefined;
+        const name = isJson(tool) ? tool.name : undefined;
         return typeof name === "string" ? [name] : [];
       });
       server.status = "connected";
@@ -170,15 +166,11 @@ export class McpServers {
         late,
       ]);
       const failure = answer?.error;
-      if (typeof failure === "object" && failure !== null) {
-        throw new Error(
-          `MCP error ${(failure as Json).code}: ${(failure as Json).message}`,
-        );
+      if (isJson(failure)) {
+        throw new Error(`MCP error ${failure.code}: ${failure.message}`);
       }
       const result = answer?.result;
-      return typeof result === "object" && result !== null
-        ? result as Json
-        : {};
+      return isJson(result) ? result : {};
     } finally {
       clearTimeout(timer);
     }
@@ -188,9 +180,7 @@ export class McpServers {
 async function startStdio(server: Connection, entry: Json): Promise<void> {
   const command = String(entry.command ?? "");
   const args = Array.isArray(entry.args) ? entry.args.map(String) : [];
-  const extra = typeof entry.env === "object" && entry.env !== null
-    ? entry.env as Json
-    : {};
+  const extra = isJson(entry.env) ? entry.env : {};
   const env: Record<string, string> = {};
   for (
     const [name, value] of Object.entries({ ...Deno.env.toObject(), ...extra })
@@ -233,10 +223,10 @@ function settle(
 ): void {
   try {
     const message: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    if (typeof message !== "object" || message === null) return;
-    const { id } = message as Json;
+    if (!isJson(message)) return;
+    const { id } = message;
     if (typeof id !== "number") return;
-    waiting.get(id)?.(message as Json);
+    waiting.get(id)?.(message);
     waiting.delete(id);
   } catch {
     // a line that is no JSON is no answer

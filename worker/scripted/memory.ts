@@ -4,6 +4,7 @@
  * @module
  */
 import { readJsonFile, writeFileAtomic } from "@bulkhead/sandbox";
+import { isJson } from "./output.ts";
 
 /** The remembered part of a session. */
 export interface SessionRecord {
@@ -29,15 +30,13 @@ export async function loadRecord(
   } catch {
     return undefined;
   }
-  if (typeof value !== "object" || value === null) return undefined;
-  const record = value as Record<string, unknown>;
-  if (record.cwd !== cwd) return undefined;
+  if (!isJson(value) || value.cwd !== cwd) return undefined;
   return {
     sessionId,
     cwd,
-    uuids: strings(record.uuids),
-    played: Array.isArray(record.played)
-      ? record.played.filter((n) => typeof n === "number")
+    uuids: strings(value.uuids),
+    played: Array.isArray(value.played)
+      ? value.played.filter((n) => typeof n === "number")
       : [],
   };
 }

@@ -5,8 +5,13 @@
  * @module
  */
 
-/** A JSON object on its way out. */
+/** A JSON object. */
 export type Json = Record<string, unknown>;
+
+/** Whether a value is a JSON object: no array, no `null`. */
+export function isJson(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 const encoder = new TextEncoder();
 const BATCH = 64 * 1024;

@@ -15,8 +15,9 @@ import {
   type ToolOutcome,
   type ToolStep,
 } from "./script.ts";
+import { isJson, type Json } from "./output.ts";
 
-type Row = Readonly<Record<string, unknown>>;
+type Row = Readonly<Json>;
 
 /** What a field has to be, and how it is called in errors. */
 type Reader<T> = (value: unknown, at: string, key: string) => T;
@@ -240,16 +241,12 @@ function optional<K extends string, T>(
 }
 
 function rowOf(value: unknown, at: string): Row {
-  if (!isRow(value)) {
+  if (!isJson(value)) {
     throw new ScriptError(
       `Cannot play ${at}: found ${show(value)}, want an object`,
     );
   }
   return value;
-}
-
-function isRow(value: unknown): value is Row {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function objectOf(

@@ -6,7 +6,7 @@
  */
 import { isInside, resolveTarget } from "@bulkhead/sandbox/paths";
 import type { AgentArguments } from "./argv.ts";
-import type { Json } from "./output.ts";
+import { isJson, type Json } from "./output.ts";
 
 /** The rules in force. */
 export interface Rules {
@@ -183,13 +183,12 @@ function matches(rule: string, tool: string, input: Json): boolean {
 }
 
 function mergeRules(rules: Rules, value: unknown, allowCounts: boolean): void {
-  if (typeof value !== "object" || value === null) return;
-  const settings = value as Json;
-  if (settings.disableAllHooks === true) rules.disableAllHooks = true;
-  const permissions = settings.permissions;
-  if (typeof permissions !== "object" || permissions === null) return;
+  if (!isJson(value)) return;
+  if (value.disableAllHooks === true) rules.disableAllHooks = true;
+  const { permissions } = value;
+  if (!isJson(permissions)) return;
   const list = (key: string): string[] => {
-    const found = (permissions as Json)[key];
+    const found = permissions[key];
     return Array.isArray(found)
       ? found.filter((r) => typeof r === "string")
       : [];
@@ -205,12 +204,9 @@ async function isTrusted(
 ): Promise<boolean> {
   if (!home) return false;
   const state = await readJson(`${home}/.claude.json`);
-  if (typeof state !== "object" || state === null) return false;
-  const projects = (state as Json).projects;
-  if (typeof projects !== "object" || projects === null) return false;
-  const entry = (projects as Json)[cwd];
-  return typeof entry === "object" && entry !== null &&
-    (entry as Json).hasTrustDialogAccepted === true;
+  if (!isJson(state) || !isJson(state.projects)) return false;
+  const entry = state.projects[cwd];
+  return isJson(entry) && entry.hasTrustDialogAccepted === true;
 }
 
 async function readJson(path: string): Promise<unknown> {

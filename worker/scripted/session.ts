@@ -11,7 +11,7 @@ import { answerControl } from "./control.ts";
 import { Frames, type Totals } from "./frames.ts";
 import { emitInit, finishTurn } from "./finish.ts";
 import { McpServers } from "./mcp.ts";
-import { complain, FrameOutput, type Json } from "./output.ts";
+import { complain, FrameOutput, isJson, type Json } from "./output.ts";
 import type { Rules } from "./permissions.ts";
 import { playSteps } from "./play.ts";
 import type { AgentScript, ScriptStep } from "./script.ts";
@@ -215,9 +215,7 @@ export class Session implements Stage {
       throw new Error(`MCP server "${server}" is not available`);
     }
     const answer = reply.response.mcp_response;
-    return typeof answer === "object" && answer !== null
-      ? answer as Json
-      : undefined;
+    return isJson(answer) ? answer : undefined;
   }
 
   async #readInput(): Promise<void> {
@@ -254,17 +252,16 @@ export class Session implements Stage {
       );
       await this.exit(1);
     }
-    if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      return;
+    if (!isJson(value)) return;
+    if (value.type === "control_response") return this.channel.settle(value);
+    if (value.type === "control_request") {
+      return await answerControl(this, value);
     }
-    const line = value as Json;
-    if (line.type === "control_response") return this.channel.settle(line);
-    if (line.type === "control_request") return await answerControl(this, line);
-    if (line.type === "user") await this.#takeUser(line);
+    if (value.type === "user") await this.#takeUser(value);
   }
 
   async #takeUser(line: Json): Promise<void> {
-    const message = line.message as Json | undefined;
+    const message = isJson(line.message) ? line.message : undefined;
     if (message?.role !== "user") {
       await complain(
         `Error: Expected message role 'user', got '${message?.role}'\n`,
@@ -306,9 +303,6 @@ export class Session implements Stage {
 function promptText(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
-  return content.map((block) =>
-    typeof block === "object" && block !== null
-      ? String((block as Json).text ?? "")
-      : ""
-  ).join("");
+  return content.map((block) => isJson(block) ? String(block.text ?? "") : "")
+    .join("");
 }

@@ -6,7 +6,7 @@
  * @module
  */
 import type { PendingCall, Subagent } from "./call.ts";
-import type { Json } from "./output.ts";
+import { isJson, type Json } from "./output.ts";
 import type { ScriptStep, ToolStep } from "./script.ts";
 import type { Stage, Turn } from "./stage.ts";
 import { failed, OWN_TOOLS, runTool, type ToolAnswer } from "./tools.ts";
@@ -68,7 +68,7 @@ async function callMcp(
   try {
     const result = await answer;
     const content = Array.isArray(result.content)
-      ? result.content as Json[]
+      ? result.content.filter(isJson)
       : [];
     if (result.isError === true) {
       return failed(content.map((part) => String(part.text ?? "")).join("\n"));
@@ -80,9 +80,7 @@ async function callMcp(
 }
 
 function answered(input: Json): ToolAnswer {
-  const answers = typeof input.answers === "object" && input.answers !== null
-    ? input.answers as Json
-    : {};
+  const answers = isJson(input.answers) ? input.answers : {};
   const list = Object.entries(answers).map(([q, a]) => `"${q}"="${String(a)}"`)
     .join(", ");
   return {

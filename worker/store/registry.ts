@@ -138,10 +138,8 @@ async function read(path: string): Promise<Registry> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new StoreError("damaged", path, "it is no JSON object");
   }
-  const { schema_version: schema, agents, entries, ...extra } = value as Record<
-    string,
-    unknown
-  >;
+  const fields: Record<string, unknown> = { ...value };
+  const { schema_version: schema, agents, entries, ...extra } = fields;
   if (typeof schema !== "number" || !Number.isInteger(schema) || schema < 1) {
     throw new StoreError(
       "damaged",

@@ -56,7 +56,7 @@ export type WorkerStateChange = Partial<
 >;
 
 const SCHEMA = 1;
-const STATUSES: readonly string[] = [
+const STATUSES: readonly StatusWord[] = [
   "spawning",
   "ready",
   "idle",
@@ -97,7 +97,7 @@ export async function readState(
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new StoreError("damaged", path, "it is no JSON object");
   }
-  const fields = value as Record<string, unknown>;
+  const fields: Record<string, unknown> = { ...value };
   const schema = fields.schema_version;
   if (typeof schema !== "number" || schema < 1) {
     throw new StoreError(
@@ -112,9 +112,7 @@ export async function readState(
     ...fields,
     schema_version: schema,
     short_id: text("short_id") ?? shortId,
-    status: STATUSES.includes(String(fields.status))
-      ? fields.status as StatusWord
-      : "failed",
+    status: STATUSES.find((word) => word === fields.status) ?? "failed",
     ready: fields.ready === true,
     last_message_at: text("last_message_at"),
     last_reply: text("last_reply"),
