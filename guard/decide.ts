@@ -167,7 +167,7 @@ export function needsShell(
   const kind = toolKind(toolName, marker?.tools);
   if (kind === "shell" || kind === "powershell") return true;
   return kind === "other" && guessTool(toolName).runs &&
-    commandsOf(fieldsOf(toolInput)).length > 0;
+    commandsOf(fieldsOf(toolInput), toolName).length > 0;
 }
 
 function ownPaths(marker: GuardMarker, options: DecideOptions): string[] {
@@ -283,7 +283,7 @@ function shellEffects(
     cwd = plain.startsWith("/") ? plain : `${cwd}/${plain}`;
     break;
   }
-  return commandsOf(fields).flatMap((command) => {
+  return commandsOf(fields, call.toolName).flatMap((command) => {
     if (options.shell === undefined) return signEffects(command);
     return options.shell({
       command,
@@ -297,10 +297,18 @@ function shellEffects(
 }
 
 /** The commands of a shell tool's input: one text, a list of texts, or one argument list. */
-function commandsOf(fields: Map<string, unknown>): (string | string[])[] {
+function commandsOf(
+  fields: Map<string, unknown>,
+  toolName: string,
+): (string | string[])[] {
+  const action = fieldsOf(fields.get("action"));
+  if (action.has("command")) return commandsOf(action, toolName);
   for (const key of ["command", "cmd", "script", "commands", "code"]) {
     const value = fields.get(key);
-    if (typeof value === "string") return value.trim() === "" ? [] : [value];
+    if (typeof value === "string") {
+      if (value.trim() === "") return [];
+      return key === "code" ? codeOf(value, fields, toolName) : [value];
+    }
     if (!Array.isArray(value)) continue;
     const items = value.map((item) =>
       typeof item === "string" ? item : fieldsOf(item).get("command")
@@ -310,6 +318,26 @@ function commandsOf(fields: Map<string, unknown>): (string | string[])[] {
     return items.length === 1 ? items : [items];
   }
   return [];
+}
+
+/** What runs a tool's `code`: by what the call or the tool's name says of its language. */
+function codeOf(
+  code: string,
+  fields: Map<string, unknown>,
+  toolName: string,
+): (string | string[])[] {
+  const said = `${fields.get("language") ?? fields.get("lang") ?? ""}`;
+  const hint = said === "" ? toolName : said;
+  if (/bash|shell|terminal|zsh|(?:^|[^a-z])sh(?:$|[^a-z])|cmd/i.test(hint)) {
+    return [code];
+  }
+  const python = ["python3", "-c", code];
+  const script = ["node", "-e", code];
+  if (/python|jupyter|notebook|__ide__/i.test(hint)) return [python];
+  if (/javascript|typescript|node|deno|bun|^[jt]sx?$/i.test(hint)) {
+    return [script];
+  }
+  return said === "" ? [python, script] : [];
 }
 
 function signEffects(command: string | readonly string[]): Effect[] {

@@ -751,3 +751,30 @@ Deno.test("decide() judges what any tool names as its output", () => {
     assertEquals(verdict(tool, input), "allow", tool);
   }
 });
+
+Deno.test("decide() reads the code that a tool runs by its language, and an action's command", () => {
+  const tool = "mcp__ide__executeCode";
+  const denied: [string, unknown][] = [
+    [tool, { code: "open('/srv/x','w')" }],
+    ["mcp__repl__run_python", { code: "import os; os.remove('/srv/x')" }],
+    ["mcp__box__execute_code", {
+      language: "javascript",
+      code: "require('fs').writeFileSync('/srv/x', '')",
+    }],
+    ["mcp__box__run_code", { language: "bash", code: "touch /srv/x" }],
+    ["local_shell", { action: { type: "exec", command: ["touch", "/srv/x"] } }],
+  ];
+  const allowed: [string, unknown][] = [
+    [tool, { code: "if x > 3:\n  print(open('/srv/x').read())" }],
+    ["mcp__box__execute_code", { code: "print(1 > 0)" }],
+    ["mcp__box__run_code", { language: "bash", code: "cat /srv/x > y" }],
+    ["mcp__box__run_code", { language: "rust", code: "a > b" }],
+    ["local_shell", { action: { type: "exec", command: ["ls", "/srv"] } }],
+  ];
+  for (const [name, input] of denied) {
+    assertEquals(verdict(name, input), "deny", JSON.stringify(input));
+  }
+  for (const [name, input] of allowed) {
+    assertEquals(verdict(name, input), "allow", JSON.stringify(input));
+  }
+});

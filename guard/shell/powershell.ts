@@ -10,6 +10,7 @@ import { hasWriteSign } from "../write_sign.ts";
 import type { Context } from "./context.ts";
 import { EACH, joinedPath, statements, type Word } from "./powershell_words.ts";
 import { dotNetWrites } from "./powershell_dotnet.ts";
+import { INSTALL } from "./installs.ts";
 import type { State } from "./state.ts";
 import { bindParameters, takeFunctions } from "./powershell_functions.ts";
 
@@ -79,6 +80,14 @@ const CMDLETS: Readonly<Record<string, Cmdlet>> = {
   iwr: { writes: "outfile", at: "none" },
   "invoke-restmethod": { writes: "outfile", at: "none" },
   irm: { writes: "outfile", at: "none" },
+  "save-module": { writes: "path", at: "none" },
+  "save-script": { writes: "path", at: "none" },
+  "save-package": { writes: "path", at: "none" },
+  "new-modulemanifest": WRITE_FIRST,
+  "export-alias": WRITE_FIRST,
+  "export-formatdata": { writes: PATHS, at: "none" },
+  "clear-item": { writes: PATHS, at: "all" },
+  "unblock-file": { writes: PATHS, at: "all" },
   "start-bitstransfer": { writes: "destination", at: "second" },
 };
 
@@ -106,12 +115,19 @@ export function readPowerShell(
     return;
   }
   const { rest, functions } = takeFunctions(text);
-  let listed: string | undefined;
+  let handed: readonly string[] | undefined;
   for (const { words, piped, pipes } of statements(rest, state, context)) {
-    const given = piped ? listed : undefined;
-    listed = listing(words, pipes) ?? given;
-    if (listed !== undefined) state.set("_", [[`${listed}/${SUB}`]]);
-    else if (pipes && words.every(isPlainName)) state.set("_", [[SEG]]);
+    const given = piped ? handed : undefined;
+    const listed = listing(words, pipes);
+    handed = listed === undefined
+      ? literals(words, pipes) ?? given
+      : [`${listed}/${SUB}`];
+    if (pipes && words.every(isPlainName)) state.set("_", [[SEG]]);
+    else if (handed !== undefined) {
+      // Of several, one that leaves the directory says more.
+      const far = handed.find((path) => /^[/~]|\.\./.test(path));
+      state.set("_", [[far ?? handed[0] ?? ANY]]);
+    }
     const called = functions.get((words[0]?.text ?? "").toLowerCase());
     if (called === undefined) statement(words, state, context, given);
     else {
@@ -133,6 +149,16 @@ export function readPowerShell(
 function isPlainName(word: Word): boolean {
   if (/^(?:\d+\.\.\d+|@)$/.test(word.text)) return true;
   return word.quoted && isKnown(word.text) && !/[\\/]|\.\./.test(word.text);
+}
+
+/** The paths that a list of strings hands to the next statement. */
+function literals(
+  words: readonly Word[],
+  pipes: boolean,
+): string[] | undefined {
+  const plain = pipes && words.length > 0 &&
+    words.every((word) => word.quoted && isKnown(word.text));
+  return plain ? words.flatMap((word) => word.text.split(",")) : undefined;
 }
 
 /** The directory whose entries a statement hands to the next one. */
@@ -184,7 +210,7 @@ function statement(
   words: Word[],
   state: State,
   context: Context,
-  given?: string,
+  given?: readonly string[],
 ): void {
   const list = [...words];
   for (let i = 0; i < list.length; i++) {
@@ -245,6 +271,7 @@ function statement(
   const args = list.slice(1);
   if (/^(?:set-location|cd|sl|chdir|push-location|pushd)$/.test(name)) {
     const target = args.find((arg) => !arg.text.startsWith("-"))?.text ?? "";
+    if (/^push/.test(name)) state.stack = [state.cwd, ...state.stack];
     const plain = target.replaceAll("\\", "/");
     state.cwd = plain === ""
       ? state.cwd
@@ -253,11 +280,34 @@ function statement(
       );
     return;
   }
+  if (/^(?:pop-location|popd)$/.test(name)) {
+    const [top, ...rest] = state.stack;
+    state.cwd = top ?? [ANY];
+    state.stack = rest;
+    return;
+  }
+  if (/^(?:install|update)-(?:module|script|package|psresource)$/.test(name)) {
+    context.refuse({ ...INSTALL, verb: name });
+    return;
+  }
+  if (/^cmd(?:\.exe)?$/.test(name)) {
+    const at = args.findIndex((arg) => /^\/[ck]$/i.test(arg.text));
+    const line = args.slice(at + 1).map((arg) => arg.text).join(" ");
+    context.nested(() =>
+      context.run.text(line.replaceAll("\\", "/"), state.fork(), {})
+    );
+    return;
+  }
   if (/^(?:invoke-expression|iex)$/.test(name)) {
     if (args[0]?.quoted) readPowerShell(args[0].text, state, context);
     return;
   }
   if (/^(?:start-process|saps|start)$/.test(name)) {
+    for (let i = 0; i < args.length; i++) {
+      if (/^-redirectstandard(?:output|error)$/i.test(args[i]?.text ?? "")) {
+        write(context, state, name, args[i + 1]?.text ?? ANY, "content");
+      }
+    }
     const line = args.filter((arg) =>
       !/^-(?:\w+)$/.test(arg.text) || arg.quoted
     )
@@ -265,7 +315,12 @@ function statement(
     context.nested(() => context.run.argv(line, state.fork(), {}));
     return;
   }
-  const cmdlet = Object.hasOwn(CMDLETS, name) ? CMDLETS[name] : undefined;
+  // In Windows PowerShell, two well-known programs are its own command.
+  const alias = /^(?:wget|curl)$/.test(name) &&
+      args.some((arg) => /^-(?:outfile|uri)\b/i.test(arg.text))
+    ? "invoke-webrequest"
+    : name;
+  const cmdlet = Object.hasOwn(CMDLETS, alias) ? CMDLETS[alias] : undefined;
   if (cmdlet === undefined) {
     if (NATIVE.test(name)) {
       context.nested(() =>
@@ -315,7 +370,7 @@ function statement(
     given !== undefined && !named && operands.length === 0 &&
     /^(?:remove-item|ri|rm|rmdir|del|erase|rd|clear-content|clc|rename-item|ren|rni|move-item|move|mi|mv)$/
       .test(name)
-  ) operands.push(`${given}/${SUB}`);
+  ) operands.push(...given);
   if (cmdlet.removes !== undefined) {
     if (operands[0] !== undefined && !named) {
       write(context, state, name, operands[0], "tree");
