@@ -14,6 +14,8 @@ import type { NativePlugin } from "./plugin.ts";
 
 /** Somebody sits in front of it: a tool that hangs must not take the terminal. */
 const CALL_TIMEOUT_MS = 60_000;
+/** How many updates of a tool the report holds. */
+const MAX_UPDATES = 1_000;
 
 interface Answer {
   tool: string;
@@ -95,7 +97,7 @@ async function callOnce(
       ...timeoutMs === 0 ? {} : { timeoutMs },
       ...toolCallId === undefined ? {} : { toolCallId },
       onUpdate: (update) => {
-        if (updates.length < 1_000) updates.push(update);
+        if (updates.length < MAX_UPDATES) updates.push(update);
         if (!flags.on("json")) io.err(`... ${textOf(update)}\n`);
       },
     });

@@ -14,6 +14,9 @@ import {
   type ActionName,
 } from "./codes.ts";
 
+/** How many status lines of plugins the headless host keeps. */
+const MAX_STATUS = 1_000;
+
 /** The arguments of an action: the JSON object the plugin sent, empty when it sent none. */
 export type ActionArguments = Readonly<Record<string, unknown>>;
 
@@ -152,7 +155,9 @@ export function headlessActions(options: HeadlessOptions = {}): HostActions {
       const text = typeof value === "string" ? value : "";
       const changed = (status.get(slot) ?? "") !== text;
       if (text === "") status.delete(slot);
-      else if (status.size < 1_000 || status.has(slot)) status.set(slot, text);
+      else if (status.size < MAX_STATUS || status.has(slot)) {
+        status.set(slot, text);
+      }
       return { ok: true, changed };
     },
     setEditorText: ({ text }) => ({

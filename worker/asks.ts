@@ -8,6 +8,9 @@
 import type { AskAnswer } from "./agents/driver.ts";
 import type { ControlRequestFrame } from "./frame.ts";
 
+/** The longest delay that a timer takes. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
 /** One open question, in the shape clients get. */
 export interface OpenAsk {
   /** The id to answer with. */
@@ -154,7 +157,10 @@ export class AskBook {
       next = Math.min(next, held.deadline);
     }
     if (next === Infinity) return;
-    const wait = Math.max(0, Math.min(next - performance.now(), 2_147_483_647));
+    const wait = Math.max(
+      0,
+      Math.min(next - performance.now(), LONGEST_TIMER_MS),
+    );
     this.#timer = setTimeout(() => this.#expire(), wait);
   }
 

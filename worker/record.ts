@@ -247,7 +247,7 @@ export class WorkerRecord {
     }
     if ((await processStart(pid))?.ticks === ticks) {
       throw new Deno.errors.Busy(
-        `Cannot end the agent that a former worker has left: pid ${pid} does not die`,
+        `Cannot end the agent that a former worker has left: pid ${pid} does not die; end it with "kill -9 ${pid}"`,
       );
     }
   }

@@ -161,7 +161,7 @@ export class SessionClaims {
     await this.#mark(left);
     this.#held.delete(sessionId);
     throw new Deno.errors.Busy(
-      `Cannot end the agent that a former worker has left on the session: pid ${left.pid} does not die`,
+      `Cannot end the agent that a former worker has left on the session: pid ${left.pid} does not die; end it with "kill -9 ${left.pid}"`,
     );
   }
 }

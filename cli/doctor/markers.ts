@@ -1,4 +1,5 @@
 import { listWorkers } from "@bulkhead/worker";
+import { YOUNG_MS } from "../run/places.ts";
 import type { Finding, Scene } from "./finding.ts";
 
 /**
@@ -37,7 +38,7 @@ export async function checkMarkers({ home, fix }: Scene): Promise<Finding[]> {
 /** A session writes its marker before anything else is seen of it. */
 async function isYoung(path: string): Promise<boolean> {
   const { mtime } = await Deno.stat(path);
-  return Date.now() - (mtime?.getTime() ?? 0) < 60_000;
+  return Date.now() - (mtime?.getTime() ?? 0) < YOUNG_MS;
 }
 
 async function markerNames(dir: string): Promise<string[]> {

@@ -1,6 +1,9 @@
 import type { HookOutcome, LoadedHook } from "@bulkhead/plugins";
 import type { Decider, Frame, ToolCall, Verdict } from "@bulkhead/worker";
 
+/** How many calls are remembered for the hooks that hear of their results. */
+const MAX_CALLS = 1000;
+
 /** What hooks are told of their session. */
 export interface HookSession {
   /** The session's id, as far as it is known. */
@@ -103,7 +106,7 @@ export class SessionHooks {
   #remember(call: ToolCall): void {
     if (call.toolUseId === undefined || this.#hooks?.length === 0) return;
     this.#calls.set(call.toolUseId, call);
-    if (this.#calls.size <= 1000) return;
+    if (this.#calls.size <= MAX_CALLS) return;
     const oldest = this.#calls.keys().next().value;
     if (oldest !== undefined) this.#calls.delete(oldest);
   }

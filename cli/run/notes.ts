@@ -2,6 +2,9 @@ import type { DeniedCall, ToolCall, Verdict } from "@bulkhead/worker";
 import { below, describeInput } from "./describe.ts";
 import { ANSWER, type Denial } from "./summary.ts";
 
+/** By how much the times of a file system may be coarser than the clock. */
+const COARSE_MS = 2000;
+
 /** What is remembered of a session for its summary. */
 export class SessionNotes {
   readonly #workspace: string;
@@ -55,8 +58,7 @@ export class SessionNotes {
     for (const path of this.#mayWrite) {
       try {
         const { isFile, mtime } = await Deno.stat(path);
-        // File systems keep coarser times than the clock.
-        if (isFile && (mtime?.getTime() ?? 0) >= this.#since - 2000) {
+        if (isFile && (mtime?.getTime() ?? 0) >= this.#since - COARSE_MS) {
           found.push(below(path, this.#workspace));
         }
       } catch {

@@ -21,6 +21,9 @@ export interface Places {
 /** The start of the name of every directory that a demo makes; pid and start time follow. */
 export const DEMO_PREFIX = "bulkhead-demo-";
 
+/** What a session has made this recently may lack the rest that tells that the session is alive. */
+export const YOUNG_MS = 60_000;
+
 /**
  * The places of a session: those of the user, or for an example a temporary
  * directory that holds all of them and goes with the session.
@@ -124,7 +127,7 @@ async function isFree(lock: string): Promise<boolean> {
     if (!(error instanceof Deno.errors.NotFound)) return false;
     // Killed before it made its lock; one that is only just starting is young.
     const { mtime } = await Deno.stat(lock.replace(/\/lock$/, ""));
-    return Date.now() - (mtime?.getTime() ?? 0) > 60_000;
+    return Date.now() - (mtime?.getTime() ?? 0) > YOUNG_MS;
   }
 }
 

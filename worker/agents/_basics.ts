@@ -16,6 +16,9 @@ export const NEVER: AgentEnd = {
   by: "itself",
 };
 
+/** How an agent is ended whose start has failed: there is no turn that it could finish. */
+export const NOTHING_TO_SAVE = { eofMs: 0, termMs: 2000 };
+
 /** The status of an agent that does not run yet. */
 export const NOT_STARTED: AgentStatus = {
   pid: null,

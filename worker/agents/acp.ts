@@ -16,7 +16,7 @@ import { AcpFrames } from "./acp_frames.ts";
 import { askMode, canLoad, openSession } from "./acp_start.ts";
 import { confinement, findAcpProgram } from "./acp_program.ts";
 import { within } from "./_within.ts";
-import { NEVER, notRunning, startError } from "./_basics.ts";
+import { NEVER, NOTHING_TO_SAVE, notRunning, startError } from "./_basics.ts";
 import { Hosting, openBridge } from "./_hosting.ts";
 import type { AskDesk } from "./ask_desk.ts";
 import type { Bridge } from "./bridge.ts";
@@ -109,7 +109,7 @@ class AcpDriver implements AgentDriver {
       const late = `it had no session within ${limit} ms`;
       return await within(this.#open(running, start), limit, late);
     } catch (error) {
-      const end = await child?.close({ eofMs: 0, termMs: 2000 }) ?? NEVER;
+      const end = await child?.close(NOTHING_TO_SAVE) ?? NEVER;
       if (child === undefined) {
         await bridge.close();
         this.#host.failed(end);

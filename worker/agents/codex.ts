@@ -8,7 +8,7 @@ import { AgentChild, agentEnvironment } from "../agent_child.ts";
 import { isJsonObject, type JsonObject } from "../frame.ts";
 import { findCodex } from "./codex_program.ts";
 import { within } from "./_within.ts";
-import { NEVER, notRunning, startError } from "./_basics.ts";
+import { NEVER, NOTHING_TO_SAVE, notRunning, startError } from "./_basics.ts";
 import { Hosting, openBridge } from "./_hosting.ts";
 import type { AskDesk } from "./ask_desk.ts";
 import type { Bridge } from "./bridge.ts";
@@ -142,7 +142,7 @@ class CodexDriver implements AgentDriver {
       const late = `it was not ready within ${limit} ms`;
       return await within(this.#open(running, start), limit, late);
     } catch (error) {
-      const end = await child.close({ eofMs: 0, termMs: 2000 });
+      const end = await child.close(NOTHING_TO_SAVE);
       await bridge?.close();
       await clean();
       this.#host.failed(end);

@@ -7,6 +7,9 @@
 import type { AgentChild } from "../agent_child.ts";
 import { isJsonObject, type JsonObject } from "../frame.ts";
 
+/** How much of a line that nobody understands is shown, in characters. */
+const SHOWN = 512;
+
 /** The id of a request. */
 export type RpcId = string | number;
 
@@ -93,8 +96,9 @@ export class JsonRpc {
     try {
       for await (const batch of this.#child.lines()) {
         for (const line of batch) {
-          if (line.cut) handlers.malformed(line.text.slice(0, 512), line.size);
-          else this.#line(line.text, handlers);
+          if (line.cut) {
+            handlers.malformed(line.text.slice(0, SHOWN), line.size);
+          } else this.#line(line.text, handlers);
         }
       }
     } finally {
@@ -183,7 +187,7 @@ export class JsonRpc {
       message = undefined;
     }
     if (!isJsonObject(message)) {
-      handlers.malformed(text.slice(0, 512), text.length);
+      handlers.malformed(text.slice(0, SHOWN), text.length);
       return;
     }
     const { id, method } = message;

@@ -6,7 +6,7 @@
 
 import { AgentChild, type AgentLine } from "../agent_child.ts";
 import { isJsonObject, type JsonObject } from "../frame.ts";
-import { NEVER, notRunning, startError } from "./_basics.ts";
+import { NEVER, NOTHING_TO_SAVE, notRunning, startError } from "./_basics.ts";
 import { Hosting, openBridge, SETTLE_MS } from "./_hosting.ts";
 import type { AskDesk } from "./ask_desk.ts";
 import type { Bridge } from "./bridge.ts";
@@ -165,7 +165,7 @@ class OpenCodeDriver implements AgentDriver {
         error instanceof DOMException;
       if (broken) await atMost(child.ended, GOING_MS);
       const gone = broken && !child.status.alive;
-      const end = await child.close({ eofMs: 0, termMs: 2000 });
+      const end = await child.close(NOTHING_TO_SAVE);
       await this.ended;
       throw this.#failed(gone ? ENDED : error, end);
     }

@@ -25,7 +25,7 @@ import type {
   AskAnswer,
   Gate,
 } from "./driver.ts";
-import { NEVER, NOT_STARTED } from "./_basics.ts";
+import { NEVER, NOT_STARTED, NOTHING_TO_SAVE } from "./_basics.ts";
 import { ControlAnswers } from "./control_answers.ts";
 import { ControlRequests } from "./control_requests.ts";
 import { lineFrame } from "./line_frame.ts";
@@ -314,7 +314,7 @@ export class StreamJsonDriver implements AgentDriver {
         detail: "PreToolUse callback registered and confirmed",
       };
     }
-    const end = await child.close({ eofMs: 0, termMs: 2000 });
+    const end = await child.close(NOTHING_TO_SAVE);
     throw new AgentStartError(
       this.name,
       failure?.message ?? "it ended before it was ready",
