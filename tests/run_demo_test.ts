@@ -44,7 +44,7 @@ Deno.test("demo: a plugin tool is called, an inside write allowed, an outside on
 });
 
 Deno.test("demo: a second denied write in a copy of the script shows in the output", async () => {
-  await withRunWorld(async ({ dir, ws, home }) => {
+  await withRunWorld(async ({ dir, place }) => {
     const script = JSON.parse(await Deno.readTextFile(GREETING));
     script.turns[0].steps.splice(-1, 0, {
       message: [{
@@ -57,10 +57,7 @@ Deno.test("demo: a second denied write in a copy of the script shows in the outp
       "run",
       "--script",
       `${dir}/script.json`,
-      "--cwd",
-      ws,
-      "--home",
-      home,
+      ...place,
       "--json",
       "play",
     ], { env: { FNO_CLAIMS_ROOT: dir } });
@@ -88,7 +85,7 @@ Deno.test("demo: a second denied write in a copy of the script shows in the outp
 });
 
 Deno.test("demo: a tool sees its own PID namespace and not the home's files", async () => {
-  await withRunWorld(async ({ dir, ws, home }) => {
+  await withRunWorld(async ({ dir, home, place }) => {
     const plugin = `${dir}/plugins/look`;
     await Deno.mkdir(plugin, { recursive: true });
     await Deno.mkdir(home);
@@ -122,10 +119,7 @@ Deno.test("demo: a tool sees its own PID namespace and not the home's files", as
       "run",
       "--script",
       `${dir}/script.json`,
-      "--cwd",
-      ws,
-      "--home",
-      home,
+      ...place,
       "--plugin-dir",
       `${dir}/plugins`,
       "--trust-plugin",
@@ -162,7 +156,7 @@ Deno.test("demo: nothing is left after a run, and the next run sweeps what a kil
 });
 
 Deno.test("run: a second run in one workspace is refused", async () => {
-  await withRunWorld(async ({ dir, ws, home }) => {
+  await withRunWorld(async ({ dir, place }) => {
     await Deno.writeTextFile(
       `${dir}/wait.json`,
       JSON.stringify({ schema: 1, turns: [{ steps: [{ ask: "Wait?" }] }] }),
@@ -175,10 +169,7 @@ Deno.test("run: a second run in one workspace is refused", async () => {
         "run",
         "--script",
         `${dir}/wait.json`,
-        "--cwd",
-        ws,
-        "--home",
-        home,
+        ...place,
         "--keep",
         "--json",
         "play",
@@ -200,10 +191,7 @@ Deno.test("run: a second run in one workspace is refused", async () => {
       "run",
       "--agent",
       "scripted",
-      "--cwd",
-      ws,
-      "--home",
-      home,
+      ...place,
       "hi",
     ], { env: { FNO_CLAIMS_ROOT: dir } });
     assertEquals(second.code, 1);
@@ -236,15 +224,12 @@ for (
 }
 
 Deno.test("run: an agent that does not come up leaves no session behind", async () => {
-  await withRunWorld(async ({ ws, home }) => {
+  await withRunWorld(async ({ home, place }) => {
     const { code } = await bulkhead([
       "run",
       "--script",
       "/no/such.json",
-      "--cwd",
-      ws,
-      "--home",
-      home,
+      ...place,
     ]);
     assertEquals(code, 1);
     const left = await Array.fromAsync(
@@ -256,17 +241,14 @@ Deno.test("run: an agent that does not come up leaves no session behind", async 
 });
 
 Deno.test("run: bad TOML in the home's configuration names the file", async () => {
-  await withRunWorld(async ({ ws, home }) => {
+  await withRunWorld(async ({ ws, home, place }) => {
     await Deno.mkdir(home);
     await Deno.writeTextFile(`${home}/config.toml`, "[capabilities\n");
     const { code, err } = await bulkhead([
       "run",
       "--agent",
       "scripted",
-      "--cwd",
-      ws,
-      "--home",
-      home,
+      ...place,
       "hi",
     ], { env: { FNO_CLAIMS_ROOT: ws } });
     assertEquals(code, 1);
@@ -276,15 +258,12 @@ Deno.test("run: bad TOML in the home's configuration names the file", async () =
 });
 
 Deno.test("run: an agent that is not installed is one line with its install command", async () => {
-  await withRunWorld(async ({ dir, ws, home }) => {
+  await withRunWorld(async ({ dir, place }) => {
     const { code, err } = await bulkhead([
       "run",
       "--agent",
       "codex",
-      "--cwd",
-      ws,
-      "--home",
-      home,
+      ...place,
       "hi",
     ], { env: { PATH: dir, FNO_CLAIMS_ROOT: dir } });
     assertEquals(code, 1);
@@ -312,15 +291,12 @@ Deno.test("run: a socket path that is too long is named with its limit", async (
 });
 
 Deno.test("run: where claims cannot be kept the run goes on and says so", async () => {
-  await withRunWorld(async ({ ws, home }) => {
+  await withRunWorld(async ({ place }) => {
     const { code, err } = await bulkhead([
       "run",
       "--agent",
       "scripted",
-      "--cwd",
-      ws,
-      "--home",
-      home,
+      ...place,
       "hi",
     ], { env: { FNO_CLAIMS_ROOT: "/dev/null" } });
     assertEquals(code, 0, err);

@@ -12,7 +12,7 @@ async function withHooks(
     ws: string,
   ) => Promise<void>,
 ): Promise<void> {
-  await withRunWorld(async ({ dir, ws, home, env }) => {
+  await withRunWorld(async ({ dir, ws, home, place, env }) => {
     const plugin = `${dir}/plugins/watch`;
     await Deno.mkdir(plugin, { recursive: true });
     await Deno.writeTextFile(`${plugin}/plugin.toml`, manifest);
@@ -30,10 +30,7 @@ async function withHooks(
           "run",
           "--script",
           `${dir}/script.json`,
-          "--cwd",
-          ws,
-          "--home",
-          home,
+          ...place,
           "--plugin-dir",
           `${dir}/plugins`,
           "--trust-plugin",

@@ -14,20 +14,6 @@ import {
   WorkerWorld,
 } from "./support/worker_world.ts";
 
-const BOUND_MS = 60_000;
-
-async function connected(socket: string): Promise<SeedClient> {
-  const until = performance.now() + BOUND_MS;
-  for (;;) {
-    try {
-      return await SeedClient.connect(socket);
-    } catch (error) {
-      if (performance.now() > until) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-  }
-}
-
 Deno.test("contract A: the grace and the size of a message", () => {
   assertEquals([IDLE_GRACE_MS, MAX_BODY], [900_000, 16_777_216]);
 });
@@ -57,7 +43,7 @@ Deno.test("contract B1: without --cwd the agent works in the temporary directory
       "-c",
       `pwd > '${file}'; ${FAKE_EMITTER}`,
     ], io);
-    using client = await connected(`${world.home.root}/x/worker.sock`);
+    using client = await SeedClient.whenUp(`${world.home.root}/x/worker.sock`);
     await client.framesUntil("system");
     await client.call("stream.shutdown");
     assertEquals(await running, 0);

@@ -20,7 +20,6 @@ import {
   WorkerWorld,
 } from "./support/worker_world.ts";
 
-const CLI = new URL("../worker/cli.ts", import.meta.url).pathname;
 const ROOT = new URL("../deno.json", import.meta.url).pathname;
 
 interface Running {
@@ -38,24 +37,8 @@ function start(
   const shortId = extra.shortId ?? "w1";
   const home = extra.home ?? world.home.root;
   const child = new Deno.Command("setsid", {
-    args: [
-      Deno.execPath(),
-      "run",
-      `--config=${ROOT}`,
-      "--no-lock",
-      "--cached-only",
-      "-A",
-      CLI,
-      "--stream",
-      "--short-id",
-      shortId,
-      "--home",
-      home,
-      "--cwd",
-      world.cwd,
-      ...args,
-    ],
-    env: { FNO_CLAIMS_ROOT: world.root, BULKHEAD_TEST_WORLD: world.root },
+    args: world.serveArgv(shortId, home, args),
+    env: world.environment,
     stdin: "null",
     stdout: "null",
     stderr: "piped",
@@ -67,39 +50,12 @@ function start(
   };
 }
 
-async function up(running: Running): Promise<SeedClient> {
-  const until = performance.now() + 60_000;
-  for (;;) {
-    try {
-      return await SeedClient.connect(running.socket);
-    } catch (error) {
-      if (performance.now() > until) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  }
-}
-
-/** The processes of a test, by what they inherited. */
-async function processes(world: WorkerWorld): Promise<number[]> {
-  const found: number[] = [];
-  for await (const { name } of Deno.readDir("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    const env = await Deno.readTextFile(`/proc/${name}/environ`).catch(() =>
-      ""
-    );
-    if (env.includes(`BULKHEAD_TEST_WORLD=${world.root}\0`)) {
-      found.push(Number(name));
-    }
-  }
-  return found;
-}
-
 async function quiet(world: WorkerWorld, ms = 60_000): Promise<void> {
   const until = performance.now() + ms;
-  while ((await processes(world)).length > 0) {
+  while ((await world.processes()).length > 0) {
     assert(
       performance.now() < until,
-      `still running: ${await processes(world)}`,
+      `still running: ${await world.processes()}`,
     );
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
@@ -152,7 +108,7 @@ async function startsAgain(world: WorkerWorld): Promise<void> {
   const session = crypto.randomUUID();
   const again = start(world, await scripted(world, session));
   {
-    using client = await up(again);
+    using client = await SeedClient.whenUp(again.socket);
     assertEquals((await client.call("stream.status")).child_alive, true);
     await client.call("stream.shutdown");
   }
@@ -224,7 +180,7 @@ for (const [name, reach] of steps) {
       await using world = await WorkerWorld.make();
       const running = start(world, await scripted(world, crypto.randomUUID()));
       {
-        using client = await up(running);
+        using client = await SeedClient.whenUp(running.socket);
         await reach(client);
         await kill(running);
       }
@@ -244,19 +200,19 @@ while :; do sleep 1; done`;
     const running = start(world, ["--", "bash", "-c", stubborn]);
     let agent: number;
     {
-      using client = await up(running);
+      using client = await SeedClient.whenUp(running.socket);
       // By its first line it has set its trap.
       await client.framesUntil("system");
       agent = Number((await client.call("stream.status")).child_pid);
       await kill(running);
     }
     assert(
-      (await processes(world)).includes(agent),
+      (await world.processes()).includes(agent),
       "it ignores TERM and lives",
     );
     const again = start(world, ["--", "bash", "-c", FAKE_EMITTER]);
-    using client = await up(again);
-    assert(!(await processes(world)).includes(agent));
+    using client = await SeedClient.whenUp(again.socket);
+    assert(!(await world.processes()).includes(agent));
     await client.call("stream.shutdown");
     await again.child.status;
     assertStringIncludes(await again.stderr, `pid ${agent}`);
@@ -279,7 +235,7 @@ Deno.test({
       `trap '' TERM; ${FAKE_EMITTER}\nwhile :; do sleep 1; done`,
     ]);
     {
-      using client = await up(running);
+      using client = await SeedClient.whenUp(running.socket);
       // By its first line it has set its trap.
       await client.framesUntil("system");
     }
@@ -315,7 +271,7 @@ Deno.test({
       FAKE_EMITTER,
     ];
     const first = start(world, claim);
-    using client = await up(first);
+    using client = await SeedClient.whenUp(first.socket);
     const second = start(world, claim, { home: `${world.root}/w2` });
     assertEquals((await second.child.status).code, 1);
     assertStringIncludes(await second.stderr, "u-1");
@@ -337,7 +293,7 @@ Deno.test({
       await world.row();
       const running = start(world, ["--", "bash", "-c", FAKE_EMITTER]);
       {
-        using client = await up(running);
+        using client = await SeedClient.whenUp(running.socket);
         Deno.kill(running.child.pid, "SIGHUP");
         await client.call("stream.write_turn", { text: "x" });
         await client.framesUntil("result");
@@ -410,7 +366,7 @@ Deno.test({
       "-c",
       `head -c 100000000 /dev/zero | tr '\\0' x; echo; ${FAKE_EMITTER}`,
     ]);
-    using client = await up(running);
+    using client = await SeedClient.whenUp(running.socket);
     await client.call("stream.write_turn", { text: "x" });
     const { frames } = await client.framesUntil("result");
     assertEquals([frames[0]?.kind, frames[0]?.size], [

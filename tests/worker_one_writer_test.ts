@@ -18,10 +18,7 @@ import {
 } from "@bulkhead/worker";
 import { Counted, SimulatedAgent } from "./support/simulated_agent.ts";
 import { hasTool } from "./support/require_tool.ts";
-import { WorkerWorld } from "./support/worker_world.ts";
-
-const CLI = new URL("../worker/cli.ts", import.meta.url).pathname;
-const ROOT = new URL("../deno.json", import.meta.url).pathname;
+import { SeedClient, WorkerWorld } from "./support/worker_world.ts";
 
 /** An agent that names its session itself, as Codex, OpenCode and those of the protocol do. */
 class SelfNamed extends SimulatedAgent {
@@ -285,63 +282,19 @@ function serve(
   shortId: string,
   args: string[],
 ) {
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [
-      "run",
-      `--config=${ROOT}`,
-      "--no-lock",
-      "--cached-only",
-      "-A",
-      CLI,
-      "--stream",
-      "--short-id",
-      shortId,
-      "--home",
-      world.home.root,
-      "--cwd",
-      world.cwd,
-      ...args,
-    ],
-    env: {
-      FNO_CLAIMS_ROOT: world.root,
-      BULKHEAD_TEST_WORLD: world.root,
-      HOME: world.root,
-    },
+  const [program = "", ...argv] = world.serveArgv(
+    shortId,
+    world.home.root,
+    args,
+  );
+  const child = new Deno.Command(program, {
+    args: argv,
+    env: { ...world.environment, HOME: world.root },
     stdin: "null",
     stdout: "null",
     stderr: "piped",
   }).spawn();
   return { child, stderr: new Response(child.stderr).text() };
-}
-
-async function pidsOf(world: WorkerWorld, program: string): Promise<number[]> {
-  const found: number[] = [];
-  for await (const { name } of Deno.readDir("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    const [env, argv] = await Promise.all(
-      ["environ", "cmdline"].map((file) =>
-        Deno.readTextFile(`/proc/${name}/${file}`).catch(() => "")
-      ),
-    );
-    if (
-      env?.includes(`BULKHEAD_TEST_WORLD=${world.root}\0`) &&
-      argv?.includes(program)
-    ) found.push(Number(name));
-  }
-  return found;
-}
-
-async function listening(socket: string): Promise<void> {
-  const until = performance.now() + 60_000;
-  for (;;) {
-    try {
-      (await Deno.connect({ transport: "unix", path: socket })).close();
-      return;
-    } catch (error) {
-      if (performance.now() > until) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
 }
 
 const linux = Deno.build.os === "linux";
@@ -364,22 +317,23 @@ for (
       const deno = [Deno.execPath(), "run", "-A", "--no-config", path];
       const argv = ["--agent", agent, "--", ...deno];
       const first = serve(world, "one", argv);
-      await listening(`${world.home.root}/one/worker.sock`);
+      (await SeedClient.whenUp(`${world.home.root}/one/worker.sock`))
+        [Symbol.dispose]();
       assertEquals((await claimOf(world, session))?.pid, first.child.pid);
-      const before = await pidsOf(world, path);
+      const before = await world.processes(path);
       for (const more of [[], ["--resume", session]]) {
         const second = serve(world, "two", [...more, ...argv]);
         assertEquals((await second.child.status).code, 1);
         const words = await second.stderr;
         assertStringIncludes(words, `"${session}": "stream:one"`);
         assertEquals(words.trim().split("\n").length, 1, words);
-        assertEquals(await pidsOf(world, path), before);
+        assertEquals(await world.processes(path), before);
       }
       first.child.kill("SIGTERM");
       assertEquals((await first.child.status).code, 0, await first.stderr);
       await first.stderr;
       assertEquals(await claimOf(world, session), undefined);
-      assertEquals(await pidsOf(world, path), []);
+      assertEquals(await world.processes(path), []);
     },
   });
 }

@@ -63,6 +63,8 @@ export interface RunWorld {
   home: string;
   /** The environment that keeps claims in the directory. */
   env: Record<string, string>;
+  /** The arguments that put a run into this place. */
+  place: readonly string[];
   /** The arguments of a run in this place that plays these turns. */
   playing(...turns: unknown[][]): Promise<string[]>;
 }
@@ -73,10 +75,12 @@ export async function openRunWorld(): Promise<RunWorld> {
   const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
   const [ws, home] = [`${dir}/ws`, `${dir}/home`];
   await Deno.mkdir(ws);
+  const place = ["--cwd", ws, "--home", home];
   return {
     dir,
     ws,
     home,
+    place,
     env: { FNO_CLAIMS_ROOT: dir },
     async playing(...turns): Promise<string[]> {
       const script = `${dir}/script.json`;
@@ -84,7 +88,7 @@ export async function openRunWorld(): Promise<RunWorld> {
         script,
         JSON.stringify({ schema: 1, turns: turns.map((steps) => ({ steps })) }),
       );
-      return ["run", "--script", script, "--cwd", ws, "--home", home];
+      return ["run", "--script", script, ...place];
     },
   };
 }

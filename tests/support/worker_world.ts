@@ -22,6 +22,9 @@ import {
 /** An object out of JSON. */
 export type Json = Record<string, unknown>;
 
+const CLI = new URL("../../worker/cli.ts", import.meta.url).pathname;
+const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
+
 /** The line of a `system/init` without anything. */
 export const INIT =
   `printf '%s\\n' '{"type":"system","subtype":"init","session_id":"s1"}'`;
@@ -105,6 +108,52 @@ export class WorkerWorld implements AsyncDisposable {
     }));
   }
 
+  /**
+   * The processes that have been told this world in their environment, and whose
+   * command line holds a text.
+   */
+  async processes(program = ""): Promise<number[]> {
+    const found: number[] = [];
+    for await (const { name } of Deno.readDir("/proc")) {
+      if (!/^\d+$/.test(name)) continue;
+      const read = (file: string) =>
+        Deno.readTextFile(`/proc/${name}/${file}`).catch(() => "");
+      if (
+        (await read("environ")).includes(
+          `BULKHEAD_TEST_WORLD=${this.root}\0`,
+        ) &&
+        (await read("cmdline")).includes(program)
+      ) found.push(Number(name));
+    }
+    return found;
+  }
+
+  /** The environment of a worker that is a process of its own. */
+  get environment(): Record<string, string> {
+    return { FNO_CLAIMS_ROOT: this.root, BULKHEAD_TEST_WORLD: this.root };
+  }
+
+  /** The command line of a worker that is a process of its own. */
+  serveArgv(shortId: string, home: string, args: readonly string[]): string[] {
+    return [
+      Deno.execPath(),
+      "run",
+      `--config=${CONFIG}`,
+      "--no-lock",
+      "--cached-only",
+      "-A",
+      CLI,
+      "--stream",
+      "--short-id",
+      shortId,
+      "--home",
+      home,
+      "--cwd",
+      this.cwd,
+      ...args,
+    ];
+  }
+
   /** The state file of a worker. */
   async state(shortId = "w1"): Promise<Json> {
     return JSON.parse(
@@ -131,6 +180,19 @@ export class SeedClient implements Disposable {
   /** Connects to a socket. */
   static async connect(path: string): Promise<SeedClient> {
     return new SeedClient(await Deno.connect({ transport: "unix", path }));
+  }
+
+  /** Connects as soon as somebody listens; the bound is there against a hang only. */
+  static async whenUp(path: string): Promise<SeedClient> {
+    const until = performance.now() + 60_000;
+    for (;;) {
+      try {
+        return await SeedClient.connect(path);
+      } catch (error) {
+        if (performance.now() > until) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    }
   }
 
   /** The connection, for those who want to misbehave. */
