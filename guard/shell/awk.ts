@@ -5,6 +5,7 @@
  */
 import { type Call, type CallReader, writes } from "./call.ts";
 import { hasOption, readOptions } from "./options.ts";
+import { readVariable } from "./parameters.ts";
 
 const LABEL = { label: "file written by an awk program" } as const;
 
@@ -129,9 +130,9 @@ function readProgram(
         printing = true;
         depth = 0;
       } else if (token.value === "system" && next?.value === "(") {
-        run(call, value(list, i + 2, names, operands));
+        run(call, value(call, list, i + 2, names, operands));
       } else if (next?.value === "=" && list[i + 2]?.kind !== undefined) {
-        const assigned = value(list, i + 2, names, operands);
+        const assigned = value(call, list, i + 2, names, operands);
         if (assigned !== undefined) names.set(token.value, assigned);
       }
       continue;
@@ -149,12 +150,12 @@ function readProgram(
     else if (
       printing && depth === 0 && (token.value === ">" || token.value === ">>")
     ) {
-      const path = value(list, i + 1, names, operands);
+      const path = value(call, list, i + 1, names, operands);
       if (path !== undefined) writes(call, path, "content", LABEL);
     } else if (
       printing && depth === 0 && (token.value === "|" || token.value === "|&")
     ) {
-      run(call, value(list, i + 1, names, operands));
+      run(call, value(call, list, i + 1, names, operands));
     }
   }
 }
@@ -165,6 +166,7 @@ function run(call: Call, text: string | undefined): void {
 
 /** Concatenated literals and known names from a place on; undefined when something is computed. */
 function value(
+  call: Call,
   list: readonly AwkToken[],
   from: number,
   names: Map<string, string>,
@@ -189,6 +191,14 @@ function value(
         );
         if (given === undefined) return undefined;
         text = (text ?? "") + given;
+        continue;
+      }
+      if (token.value === "ENVIRON" && list[i + 2]?.kind === "text") {
+        const { state, context } = call;
+        const given = readVariable(list[i + 2]?.value ?? "", state, context);
+        if (given?.length !== 1) return undefined;
+        text = (text ?? "") + given[0];
+        i += 3;
         continue;
       }
       const known = names.get(token.value);

@@ -67,8 +67,8 @@ export const fileCommands: VerbTable = verbTable(() => ({
   },
   sort: {
     takes:
-      "-k -t -S -T --key --field-separator --buffer-size --temporary-directory --parallel",
-    writes: "-o --output",
+      "-k -t -S --key --field-separator --buffer-size --parallel --compress-program",
+    writes: "-o --output -T --temporary-directory",
   },
   uniq: {
     operands: "second",

@@ -91,6 +91,13 @@ export const projectCommands: VerbTable = verbTable(() => ({
       gist: READS,
     },
   },
+  glab: {
+    takes: "-R --repo",
+    subs: {
+      repo: { subs: { clone: { operands: "second" } } },
+      release: { writes: "-D --dir" },
+    },
+  },
   kaggle: { writes: "-p --path" },
   "huggingface-cli": {
     takes: "--revision --repo-type --include --exclude",

@@ -219,6 +219,27 @@ const cloudCopy = (verbs: RegExp): CallReader => (call) => {
   return UNKNOWN_STREAM;
 };
 
+/** `az storage blob download -f x`. */
+const azure: CallReader = (call) => {
+  if (call.args.some((arg) => /^download(?:-batch)?$/.test(arg))) {
+    const read = readOptions(call.args, {
+      takes: "-f --file -d --destination -n -c -s --name --container-name",
+    });
+    const file = optionValue(read, "-f", "--file", "-d", "--destination");
+    if (file !== undefined) writes(call, file);
+  }
+  return cloudCopy(/^(?:copy|sync)$/)(call);
+};
+
+/** `pdftk a.pdf cat output b.pdf`. */
+const pdftk: CallReader = (call) => {
+  const at = call.args.indexOf("output");
+  if (at !== -1 && call.args[at + 1] !== "-") {
+    writes(call, call.args[at + 1] ?? ".");
+  }
+  return UNKNOWN_STREAM;
+};
+
 /** `skopeo copy docker://x dir:/place`: local places are told by their transport. */
 const skopeo: CallReader = (call) => {
   if (!/^(?:copy|sync)$/.test(call.args[0] ?? "")) return UNKNOWN_STREAM;
@@ -259,6 +280,9 @@ export const COPIES: Readonly<Record<string, CallReader>> = {
   rsync,
   skopeo,
   scp: transfer("-P -i -F -o -c -l -J -S -D"),
+  pdftk,
+  az: azure,
+  azcopy: cloudCopy(/^(?:cp|copy|sync)$/),
   aws: cloudCopy(/^(?:cp|mv|sync)$/),
   gsutil: cloudCopy(/^(?:cp|mv|rsync)$/),
   gcloud: cloudCopy(/^(?:cp|mv|rsync|scp)$/),

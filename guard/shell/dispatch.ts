@@ -21,8 +21,10 @@ import { readGit } from "./git.ts";
 import { isGitSub } from "./git_grammar.ts";
 import { INTERPRETERS } from "./interpreters.ts";
 import { callFunction } from "./nodes.ts";
+import { readOptions } from "./options.ts";
 import { disarms, startsBulkhead } from "./own_files.ts";
 import { joinDirectory } from "./places.ts";
+import { runOptionCommands } from "./option_commands.ts";
 import { OTHER_LANGUAGES } from "./other_languages.ts";
 import { PACKAGES } from "./packages.ts";
 import { isShell, readNestedShell } from "./shells.ts";
@@ -145,6 +147,14 @@ function runProgram(
       return UNKNOWN_STREAM;
     }
   }
+  // The loader runs the program it is given.
+  if (/^ld-(?:linux|musl)\b.*\.so(?:\.\d+)?$/.test(name)) {
+    const inner = readOptions(args, {
+      takes: "--library-path --preload --argv0 --audit --inhibit-rpath",
+      stopsAtOperand: true,
+    }).operands;
+    return context.nested(() => context.run.argv(inner, state.fork(), stdin));
+  }
   if (startsBulkhead(name)) disarms(call);
   if (isShell(name)) return readNestedShell(call);
   if (Object.hasOwn(WRAPPERS, name)) {
@@ -152,6 +162,7 @@ function runProgram(
     if (inner !== undefined) return runInner(inner, call);
   }
   runVariables(call);
+  runOptionCommands(call);
   if (changesAccount(call)) return UNKNOWN_STREAM;
   // `git-clean`, as git's own programs are called.
   if (name.startsWith("git-") && isGitSub(name.slice("git-".length))) {

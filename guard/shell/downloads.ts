@@ -4,7 +4,7 @@
  * @module
  */
 import { joinPath } from "@bulkhead/sandbox/paths";
-import { type CallReader, writes } from "./call.ts";
+import { type Call, type CallReader, writes } from "./call.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
 
@@ -16,6 +16,9 @@ const curl: CallReader = (call) => {
     if (/^(?:-O|-J|--remote-name|--remote-name-all)$/.test(name)) {
       writes(call, directory ?? ".");
     }
+    if (name === "-K" || name === "--config") {
+      configured(call, value ?? "", directory);
+    }
     if (value === undefined || value === "-") continue;
     if (name === "-o" || name === "--output") {
       writes(
@@ -26,6 +29,29 @@ const curl: CallReader = (call) => {
   }
   return UNKNOWN_STREAM;
 };
+
+/** A file of curl's own options that the command itself has written, or hands in. */
+function configured(call: Call, file: string, directory?: string): void {
+  const { text } = file === "-"
+    ? call.stdin
+    : call.context.readFile(file, call.state);
+  const lines = text?.matchAll(
+    /^\s*-{0,2}([\w-]+)\s*[=:\s]\s*(?:"([^"\n]*)"|(\S+))/gm,
+  );
+  for (const [, name = "", quoted, bare] of lines ?? []) {
+    const value = quoted ?? bare ?? "";
+    if (value === "-" || value === "") continue;
+    if (name === "o" || name === "output") {
+      writes(
+        call,
+        directory === undefined ? value : joinPath(directory, value),
+      );
+    } else if (
+      name === "output-dir" || CURL_WRITES.has(`--${name}`) ||
+      CURL_WRITES.has(`-${name}`)
+    ) writes(call, value);
+  }
+}
 
 const CURL_WRITES = new Set(
   "-D -c --dump-header --cookie-jar --trace --trace-ascii --stderr --libcurl --hsts --alt-svc --etag-save"

@@ -188,7 +188,7 @@ const psql: CallReader = (call) => {
     call.stdin.text ?? "",
   ].join("\n");
   const outputs = text.matchAll(
-    /\\(?:o|out|w|write|g|gx)\s+['"]?([^\s'"|\\;]+)|\\copy\b[^\n]*?\bto\s+['"]?([^\s'";]+)/gi,
+    /\\(?:o|out|w|write|g|gx)\s+['"]?([^\s'"|\\;]+)|\\?\bcopy\b[^\n]*?\bto\s+['"]?([^\s'";]+)/gi,
   );
   for (const match of outputs) {
     const path = match[1] ?? match[2] ?? "";
@@ -197,6 +197,28 @@ const psql: CallReader = (call) => {
     }
   }
   for (const match of text.matchAll(/\\!\s*(.+)/g)) {
+    call.context.run.text(match[1] ?? "", call.state.fork(), {});
+  }
+  return UNKNOWN_STREAM;
+};
+
+/** `select … into outfile`, `system`, `\\!` and `tee` of MySQL's client. */
+const mysql: CallReader = (call) => {
+  applyTable(call);
+  const read = readOptions(call.args, {
+    takes: "-u -h -P -D -e --user --host --port --database --execute",
+  });
+  const text = [
+    ...read.options.flatMap(([name, value]) =>
+      name === "-e" || name === "--execute" ? [value ?? ""] : []
+    ),
+    call.stdin.text ?? "",
+  ].join("\n");
+  const outputs = text.matchAll(
+    /\binto\s+(?:out|dump)file\s+['"]([^'"]+)['"]|(?:^|\n|;)\s*(?:tee|\\T)\s+(\S+)/gi,
+  );
+  for (const match of outputs) writes(call, match[1] ?? match[2] ?? "");
+  for (const match of text.matchAll(/(?:^|\n|;)\s*(?:system|\\!)\s+(.+)/gi)) {
     call.context.run.text(match[1] ?? "", call.state.fork(), {});
   }
   return UNKNOWN_STREAM;
@@ -222,6 +244,8 @@ export const EDITS: Readonly<Record<string, CallReader>> = {
   sqlite: sqlite,
   duckdb: sqlite,
   psql,
+  mysql,
+  mariadb: mysql,
   emacs,
   exiftool,
   vim: editor,

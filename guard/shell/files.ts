@@ -83,7 +83,6 @@ const dd: CallReader = (call) => {
 
 const mktemp: CallReader = (call) => {
   const read = readOptions(call.args, { takes: "-p --suffix" });
-  if (hasOption(read, "-u", "--dry-run")) return UNKNOWN_STREAM;
   const template = read.operands[0];
   const named = optionValue(read, "-p", "--tmpdir");
   const temp = readVariable("TMPDIR", call.state, call.context)?.[0] || "/tmp";
@@ -93,7 +92,7 @@ const mktemp: CallReader = (call) => {
   const path = inTemp
     ? joinPath(named ?? temp, template ?? "tmp.XXXXXXXXXX")
     : template ?? "";
-  writes(call, path);
+  if (!hasOption(read, "-u", "--dry-run")) writes(call, path);
   return { items: [path.replace(/X{3,}/, "\uE002")] };
 };
 

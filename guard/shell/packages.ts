@@ -293,6 +293,12 @@ export const PACKAGES: Readonly<Record<string, CallReader>> = {
       scope === "global" && /^(?:require|install|update|remove)$/.test(action)
     ) {
       refuses(call, { ...INSTALL, verb: "composer global" });
+    } else if (scope === "create-project") {
+      const read = readOptions(call.args.slice(1), {
+        takes: "-s --stability --repository --repository-url -d --working-dir",
+      });
+      const [project = "", place] = read.operands;
+      writes(call, place ?? project.split("/").at(-1) ?? ".");
     } else applyGuess(call);
     return UNKNOWN_STREAM;
   },

@@ -114,6 +114,7 @@ export const WRAPPERS: Readonly<Record<string, WrapperSpec>> = {
     skip: 9,
   },
   sg: { text: "-c", skip: 1, joins: true },
+  newgrp: { skip: 9 },
   gosu: { skip: 1 },
   "su-exec": { skip: 1 },
   setuidgid: { skip: 1 },
@@ -222,7 +223,8 @@ export const WRAPPERS: Readonly<Record<string, WrapperSpec>> = {
   xterm: { takes: "-T -title -geometry", singleDash: true },
   parallel: {
     takes:
-      "-j -S -a -n -N -L -d -I -P --jobs --arg-file --delay --timeout --results --joblog --colsep --max-args",
+      "-j -S -a -n -N -L -d -I -P --jobs --arg-file --delay --timeout --colsep --max-args",
+    writes: "--results --joblog --tmpdir --tempdir",
   },
   sem: { takes: "-j --id" },
   batch: {},
@@ -239,6 +241,10 @@ export const WRAPPERS: Readonly<Record<string, WrapperSpec>> = {
   nocorrect: { own: true },
   "-": { own: true },
 };
+
+/** Wrappers that, without a command, start a shell. */
+const STARTS_SHELL =
+  /^(?:su|newgrp|chroot|unshare|nsenter|fakeroot|proot|setpriv|runuser|linux32|linux64|setarch)$/;
 
 /** What a wrapper runs. */
 export interface Unwrapped {
@@ -337,7 +343,14 @@ export function unwrap(call: Call): Unwrapped | undefined {
   }
   takeAssignments();
   if (spec.sub !== undefined && operands[0] === "--") operands.shift();
-  if (operands.length === 0) return undefined;
+  if (operands.length === 0) {
+    // Without a command it is a shell, which reads its input.
+    return STARTS_SHELL.test(call.name) ||
+        call.name === "sudo" &&
+          read.options.some(([name]) => /^-(?:s|i|-shell|-login)$/.test(name))
+      ? { ...place, argv: ["sh", "-s"] }
+      : undefined;
+  }
   if (spec.joins) return { ...place, argv: ["sh", "-c", operands.join(" ")] };
   if (call.name === "npx" && operands[0] !== undefined) {
     // A version may be pinned to the name: `prettier@3`.
