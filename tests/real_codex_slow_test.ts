@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
-import { run, startProcess } from "@bulkhead/sandbox";
+import { run } from "@bulkhead/sandbox";
 import { makeWorld } from "./support/agent_world.ts";
 import { findHarness } from "./support/harnesses.ts";
+import { killedInCommand } from "./support/killed_in_command.ts";
 
 const codex = await findHarness("codex");
 const ignore = codex === undefined;
@@ -93,33 +94,6 @@ for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     name:
       `Codex exec: ended by ${signal} in the middle of a command, nothing is left`,
     ignore,
-    async fn() {
-      await using world = await makeWorld({
-        steps: [{
-          text: "go",
-          calls: [{
-            do: "shell",
-            command: "echo x > started; sleep 600; echo late > late",
-          }],
-        }],
-      });
-      const child = await startProcess([codex!, ...EXEC, "go"], {
-        cwd: world.workspace,
-        env: world.env,
-        stderr: "null",
-      });
-      const drained = new Response(child.stdout).text();
-      await child.stdin.close();
-      const watcher = Deno.watchFs(world.workspace);
-      for await (const event of watcher) {
-        if (event.paths.some((path) => path.endsWith("/started"))) break;
-      }
-      Deno.kill(child.pid, signal);
-      await child.status;
-      await child.end();
-      await drained;
-      await world.quiet();
-      assert(!(await world.list(world.workspace)).includes("late"));
-    },
+    fn: () => killedInCommand([codex!, ...EXEC, "go"], signal),
   });
 }

@@ -59,6 +59,11 @@ class World implements AsyncDisposable {
     return bulkhead(args, { env: this.env });
   }
 
+  /** Follows a session in a terminal. */
+  attach(id: string): Terminal {
+    return new Terminal([...BULKHEAD, "attach", id], { env: this.env });
+  }
+
   /** Starts a run with `--keep --json` and gives its events one by one. */
   async keep(args: string[]): Promise<Lines> {
     const kept = this.follow(...args, "--keep", "go");
@@ -207,11 +212,7 @@ Deno.test({
       await world.script([SHELL, { say: "after" }], [SHELL, { say: "second" }]),
     );
     {
-      await using terminal = new Terminal([
-        ...BULKHEAD,
-        "attach",
-        kept.id,
-      ], { env: world.env });
+      await using terminal = world.attach(kept.id);
       await terminal.see("[y/N, or a reason to deny]");
       await terminal.type("y\r");
       await terminal.see("after");
@@ -223,11 +224,7 @@ Deno.test({
     assertEquals(JSON.parse(status.out).state, "idle");
     // A question that somebody else answers is taken back from the terminal.
     const asking = world.bulkhead("worker", "ask", kept.id, "again");
-    await using terminal = new Terminal([
-      ...BULKHEAD,
-      "attach",
-      kept.id,
-    ], { env: world.env });
+    await using terminal = world.attach(kept.id);
     await terminal.see("[y/N, or a reason to deny]");
     const { asks } = JSON.parse(
       (await world.bulkhead("worker", "answer", kept.id, "--json")).out,
@@ -253,11 +250,7 @@ Deno.test({
         { say: "heard: ${last}" },
       ]),
     );
-    await using terminal = new Terminal([
-      ...BULKHEAD,
-      "attach",
-      kept.id,
-    ], { env: world.env });
+    await using terminal = world.attach(kept.id);
     await terminal.see("Which colour?");
     await terminal.see("2) blue");
     await terminal.type("2\r");

@@ -13,6 +13,11 @@ function demoOf(shown: string): string {
   return dir;
 }
 
+/** The demo in a terminal. */
+function demo(env: Record<string, string>): Terminal {
+  return new Terminal([...BULKHEAD, "run", "--example", "greeting"], { env });
+}
+
 /** A workspace, a home and a script for the scripted agent. */
 async function withScript(
   steps: unknown[],
@@ -52,12 +57,7 @@ Deno.test({
     "terminal: the demo's question is answered in place, in colour, and nothing is left",
   ignore,
   async fn() {
-    await using terminal = new Terminal([
-      ...BULKHEAD,
-      "run",
-      "--example",
-      "greeting",
-    ], { env: { NO_COLOR: "" } });
+    await using terminal = demo({ NO_COLOR: "" });
     await terminal.see("May I finish?");
     await terminal.see("1) yes");
     await terminal.see("> ");
@@ -76,12 +76,7 @@ Deno.test({
   name: "terminal: NO_COLOR is respected",
   ignore,
   async fn() {
-    await using terminal = new Terminal([
-      ...BULKHEAD,
-      "run",
-      "--example",
-      "greeting",
-    ], { env: { NO_COLOR: "1" } });
+    await using terminal = demo({ NO_COLOR: "1" });
     await terminal.see("> ");
     await terminal.type("1\r");
     assertEquals(await terminal.end(), 0);

@@ -19,6 +19,7 @@ import { FramePublisher } from "../worker/fleet_nats/frames.ts";
 import { fleetLeases } from "../worker/fleet_nats/lease_store.ts";
 import { HostBeat } from "../worker/fleet_nats/hosts.ts";
 import { eventually } from "./support/eventually.ts";
+import { putSession } from "./support/fleet_program.ts";
 import { patiently, startCluster, startNats } from "./support/nats_server.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { sideBySide, type Waiting } from "./support/side_by_side.ts";
@@ -43,25 +44,6 @@ function join(
     host,
     replicas,
   });
-}
-
-async function putSession(
-  fleet: Fleet,
-  id: string,
-  epoch = crypto.randomUUID(),
-): Promise<void> {
-  const bucket = await fleet.bucket(fleet.names.sessions);
-  await bucket.put(
-    id,
-    JSON.stringify({
-      schema: 1,
-      id,
-      host: fleet.host,
-      instance: fleet.instance,
-      epoch,
-      state: "idle",
-    }),
-  );
 }
 
 const median = (values: number[]) =>

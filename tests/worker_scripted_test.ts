@@ -8,6 +8,25 @@ const ALLOW = (request: Json): Json | undefined =>
     ? { behavior: "allow", updatedInput: request.input }
     : undefined;
 
+/** An agent that runs one command and has nothing else to do. */
+function oneCommand(command: string, ...args: string[]): Promise<ScriptedHost> {
+  return ScriptedHost.start({
+    script: { turns: [{ steps: [{ tool: "Bash", input: { command } }] }] },
+    args,
+  });
+}
+
+/** Answers the callback about a call with a decision. */
+async function hookSays(host: ScriptedHost, decision: string): Promise<void> {
+  const hook = await host.request("hook_callback");
+  await host.respond(hook.request_id, {
+    hookSpecificOutput: {
+      hookEventName: "PreToolUse",
+      permissionDecision: decision,
+    },
+  });
+}
+
 function toolResults(host: ScriptedHost): Json[] {
   return host.frames.flatMap((frame) => {
     if (typeof frame !== "object" || frame.type !== "user") return [];
@@ -219,12 +238,7 @@ Deno.test("scripted agent ends with 143 on SIGTERM, its commands too", async () 
 });
 
 Deno.test("scripted agent refuses a call whose callback is not answered in time", async () => {
-  await using host = await ScriptedHost.start({
-    script: {
-      turns: [{ steps: [{ tool: "Bash", input: { command: "touch ran" } }] }],
-    },
-    args: ["--allowedTools", "Bash"],
-  });
+  await using host = await oneCommand("touch ran", "--allowedTools", "Bash");
   await host.initialize({
     hooks: {
       PreToolUse: [{
@@ -244,21 +258,10 @@ Deno.test("scripted agent refuses a call whose callback is not answered in time"
 });
 
 Deno.test("scripted agent asks even when a rule allows, if the callback says ask", async () => {
-  await using host = await ScriptedHost.start({
-    script: {
-      turns: [{ steps: [{ tool: "Bash", input: { command: "touch ran" } }] }],
-    },
-    args: ["--allowedTools", "Bash"],
-  });
+  await using host = await oneCommand("touch ran", "--allowedTools", "Bash");
   await host.initialize();
   await host.turn("go");
-  const hook = await host.request("hook_callback");
-  await host.respond(hook.request_id, {
-    hookSpecificOutput: {
-      hookEventName: "PreToolUse",
-      permissionDecision: "ask",
-    },
-  });
+  await hookSays(host, "ask");
   const ask = await host.request("can_use_tool");
   assertEquals((ask.request as Json).decision_reason_type, "hook");
   await host.respond(ask.request_id, { behavior: "allow" });
@@ -271,21 +274,14 @@ Deno.test("scripted agent asks even when a rule allows, if the callback says ask
 });
 
 Deno.test("scripted agent does not let the callback's allow skip an ask rule", async () => {
-  await using host = await ScriptedHost.start({
-    script: {
-      turns: [{ steps: [{ tool: "Bash", input: { command: "true" } }] }],
-    },
-    args: ["--settings", '{"permissions":{"ask":["Bash"]}}'],
-  });
+  await using host = await oneCommand(
+    "true",
+    "--settings",
+    '{"permissions":{"ask":["Bash"]}}',
+  );
   await host.initialize();
   await host.turn("go");
-  const hook = await host.request("hook_callback");
-  await host.respond(hook.request_id, {
-    hookSpecificOutput: {
-      hookEventName: "PreToolUse",
-      permissionDecision: "allow",
-    },
-  });
+  await hookSays(host, "allow");
   const ask = await host.request("can_use_tool");
   assertEquals((ask.request as Json).decision_reason_type, "rule");
   await host.respond("somebody-else", { behavior: "allow", updatedInput: {} });

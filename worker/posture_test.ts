@@ -83,32 +83,19 @@ Deno.test("Posture denies a step up that leaves the directory", () => {
 });
 
 Deno.test("Posture never allows a shell, whatever the list says", () => {
-  const all = posture("/work/proj", {
-    allow: [
-      "Bash",
-      "BashOutput",
-      "KillBash",
-      "KillShell",
-      "Monitor",
-      "PowerShell",
-      "REPL",
-      "Workflow",
-      "bash",
-    ],
-  });
-  for (
-    const tool of [
-      "Bash",
-      "BashOutput",
-      "KillBash",
-      "KillShell",
-      "Monitor",
-      "PowerShell",
-      "REPL",
-      "Workflow",
-      "bash",
-    ]
-  ) {
+  const shells = [
+    "Bash",
+    "BashOutput",
+    "KillBash",
+    "KillShell",
+    "Monitor",
+    "PowerShell",
+    "REPL",
+    "Workflow",
+    "bash",
+  ];
+  const all = posture("/work/proj", { allow: shells });
+  for (const tool of shells) {
     for (
       const input of [{ command: "ls" }, {}, null, {
         command: "ls",

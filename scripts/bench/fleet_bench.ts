@@ -12,6 +12,7 @@ import {
   RemoteWorker,
   viewFleet,
 } from "@bulkhead/worker/fleet";
+import { putSession } from "../../tests/support/fleet_program.ts";
 import { startNats } from "../../tests/support/nats_server.ts";
 import { FramePublisher } from "../../worker/fleet_nats/frames.ts";
 import { type BenchCase, median, time } from "./harness.ts";
@@ -41,15 +42,6 @@ async function hasServer(): Promise<boolean> {
     }
   }
   return false;
-}
-
-async function putSession(fleet: Fleet, id: string, epoch: string) {
-  const bucket = await fleet.bucket(fleet.names.sessions);
-  const { host, instance } = fleet;
-  await bucket.put(
-    id,
-    JSON.stringify({ schema: 1, id, host, instance, epoch, state: "idle" }),
-  );
 }
 
 /** The delays of each frame from the worker to a local and to a remote client. */

@@ -64,3 +64,17 @@ export async function acknowledged(fleet: Fleet): Promise<void> {
     return info.num_ack_pending === 0 && info.num_pending === 0;
   });
 }
+
+/** Puts a session on record that no process stands behind. */
+export async function putSession(
+  fleet: Fleet,
+  id: string,
+  epoch: string = crypto.randomUUID(),
+): Promise<void> {
+  const bucket = await fleet.bucket(fleet.names.sessions);
+  const { host, instance } = fleet;
+  await bucket.put(
+    id,
+    JSON.stringify({ schema: 1, id, host, instance, epoch, state: "idle" }),
+  );
+}

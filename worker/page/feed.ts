@@ -76,7 +76,7 @@ export class FleetFeed {
       }
       this.#tell();
     } catch {
-      // a home that cannot be read for a moment
+      // A home that cannot be read for a moment.
     }
     if (mine !== this.#generation) return;
     this.#timer = setTimeout(() => this.#begin(), REFRESH_MS);
@@ -113,7 +113,7 @@ export class FleetFeed {
         }
       }
     } catch {
-      // the next listing tells what became of it
+      // The next listing tells what became of it.
     } finally {
       if (this.#watches.get(entry.shortId) === stop) {
         this.#watches.delete(entry.shortId);

@@ -229,6 +229,6 @@ function settle(
     waiting.get(id)?.(message);
     waiting.delete(id);
   } catch {
-    // a line that is no JSON is no answer
+    // A line that is no JSON is no answer.
   }
 }

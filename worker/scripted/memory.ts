@@ -53,7 +53,7 @@ export async function saveRecord(
       JSON.stringify(record),
     );
   } catch {
-    // as the real child does with a home that it cannot write
+    // As the real child does with a home that it cannot write.
   }
 }
 

@@ -116,6 +116,6 @@ export async function complain(text: string): Promise<void> {
       bytes = bytes.subarray(await Deno.stderr.write(bytes));
     }
   } catch {
-    // nobody reads it
+    // Nobody reads it.
   }
 }

@@ -44,6 +44,6 @@ export async function emitClaimEvent(
       },
     });
   } catch {
-    // a missing audit line must not take a session down
+    // A missing audit line must not take a session down.
   }
 }
