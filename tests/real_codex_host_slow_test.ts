@@ -1,18 +1,15 @@
-import {
-  assert,
-  assertEquals,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { codexDriver } from "../worker/agents/codex.ts";
 import { type AgentWorld, makeWorld } from "./support/agent_world.ts";
 import { refusalsIn } from "./support/agent_refusals.ts";
 import { findHarness } from "./support/harnesses.ts";
 import { GREET, hostAgent, OFF_LIMITS } from "./support/hosted.ts";
+import { endedInTurn, interruptedAndResumed } from "./support/hosted_turns.ts";
 
 const codex = await findHarness("codex");
 const ignore = codex === undefined;
 const driver = () => codexDriver({ command: [codex!] });
+const agent = { driver, atWork: "inProgress" };
 
 /** Continues the table of features: the user's own hooks are off, and so must not be ours. */
 const USERS_OWN = `hooks = false
@@ -204,67 +201,12 @@ Deno.test({
 Deno.test({
   name: "CodexDriver: interrupt, steer, resume, and an unknown session",
   ignore,
-  async fn() {
-    await using world = await makeWorld({
-      steps: [
-        {
-          calls: [{ do: "shell", command: "echo x > started.txt; sleep 600" }],
-        },
-        { text: "after the interrupt", hold: "steer" },
-        { text: "and after more" },
-        {
-          calls: [{
-            do: "write",
-            path: "{{out}}/late.txt",
-            content: "x",
-            id: "late",
-          }],
-        },
-        { text: "resumed" },
-      ],
-    });
-    let id: string | undefined;
-    {
-      await using hosted = await hostAgent(driver(), world);
-      const cut = hosted.turn("go");
-      await hosted.until(() =>
-        hosted.frames().some((f) =>
-          f.kind === "system" && f.subtype === "item" &&
-          f.status === "inProgress"
-        )
-      );
-      await hosted.session.interrupt();
-      assertEquals((await cut).outcome, "aborted");
-      const first = hosted.turn("again");
-      await world.model.reached(2);
-      const second = hosted.turn("more of it");
-      await hosted.until(() => hosted.session.turns.pending === 2);
-      world.model.release("steer");
-      assertEquals([(await first).outcome, (await second).outcome], [
-        "completed",
-        "completed",
-      ]);
-      id = hosted.session.sessionId;
-    }
-    {
-      await using hosted = await hostAgent(driver(), world, { resume: id! });
-      assertEquals(hosted.session.sessionId, id);
-      const outcome = await hosted.turn("once more");
-      assertEquals(outcome.text, "resumed");
-      assertStringIncludes(
-        world.model.result("late")?.content ?? "",
-        OFF_LIMITS,
-      );
-      assertEquals(await world.list(world.outside), []);
-    }
-    const unknown = "01a22c0c-0000-7000-8000-000000000000";
-    await assertRejects(
-      () => hostAgent(driver(), world, { resume: unknown }),
-      Error,
+  fn: () =>
+    interruptedAndResumed(
+      agent,
+      "01a22c0c-0000-7000-8000-000000000000",
       "no rollout found",
-    );
-    await world.quiet();
-  },
+    ),
 });
 
 for (const signal of ["SIGTERM", "SIGKILL"] as const) {
@@ -272,29 +214,7 @@ for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     name:
       `CodexDriver: Codex ended by ${signal} in the middle of a command, nothing is left`,
     ignore,
-    async fn() {
-      await using world = await makeWorld({
-        steps: [{
-          calls: [{ do: "shell", command: "echo x > started.txt; sleep 600" }],
-        }],
-      });
-      await using hosted = await hostAgent(driver(), world);
-      const turn = hosted.turn("go");
-      await hosted.until(() =>
-        hosted.frames().some((f) =>
-          f.kind === "system" && f.subtype === "item" &&
-          f.status === "inProgress"
-        )
-      );
-      Deno.kill(hosted.session.driver.status().pid!, signal);
-      assertEquals((await turn).outcome, "lost");
-      await hosted.session.ended;
-      await world.quiet();
-      const left = (await world.list(world.workspace)).filter((name) =>
-        name !== "started.txt"
-      );
-      assertEquals(left, []);
-    },
+    fn: () => endedInTurn(agent, signal),
   });
 }
 

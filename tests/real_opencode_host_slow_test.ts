@@ -1,18 +1,15 @@
-import {
-  assert,
-  assertEquals,
-  assertRejects,
-  assertStringIncludes,
-} from "@std/assert";
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { openCodeDriver } from "../worker/agents/opencode.ts";
 import { makeWorld } from "./support/agent_world.ts";
 import { refusalsIn } from "./support/agent_refusals.ts";
 import { findHarness } from "./support/harnesses.ts";
 import { GREET, hostAgent, OFF_LIMITS } from "./support/hosted.ts";
+import { endedInTurn, interruptedAndResumed } from "./support/hosted_turns.ts";
 
 const opencode = await findHarness("opencode");
 const ignore = opencode === undefined;
 const driver = () => openCodeDriver({ command: [opencode!] });
+const agent = { driver, atWork: "running" };
 
 Deno.test({
   name:
@@ -191,65 +188,12 @@ Deno.test({
   name:
     "OpenCodeDriver: interrupt, a turn into a running one, resume, and an unknown session",
   ignore,
-  async fn() {
-    await using world = await makeWorld({
-      steps: [
-        {
-          calls: [{ do: "shell", command: "echo x > started.txt; sleep 600" }],
-        },
-        { text: "after the interrupt", hold: "steer" },
-        { text: "and after more" },
-        {
-          calls: [{
-            do: "write",
-            path: "{{out}}/late.txt",
-            content: "x",
-            id: "late",
-          }],
-        },
-        { text: "resumed" },
-      ],
-    });
-    let id: string | undefined;
-    {
-      await using hosted = await hostAgent(driver(), world);
-      const cut = hosted.turn("go");
-      await hosted.until(() =>
-        hosted.frames().some((f) =>
-          f.kind === "system" && f.subtype === "item" && f.status === "running"
-        )
-      );
-      await hosted.session.interrupt();
-      assertEquals((await cut).outcome, "aborted");
-      const first = hosted.turn("again");
-      await world.model.reached(2);
-      const second = hosted.turn("more of it");
-      await hosted.until(() => hosted.session.turns.pending === 2);
-      world.model.release("steer");
-      assertEquals([(await first).outcome, (await second).outcome], [
-        "completed",
-        "completed",
-      ]);
-      id = hosted.session.sessionId;
-    }
-    {
-      await using hosted = await hostAgent(driver(), world, { resume: id! });
-      assertEquals(hosted.session.sessionId, id);
-      const outcome = await hosted.turn("once more");
-      assertEquals(outcome.text, "resumed");
-      assertStringIncludes(
-        world.model.result("late")?.content ?? "",
-        OFF_LIMITS,
-      );
-      assertEquals(await world.list(world.outside), []);
-    }
-    await assertRejects(
-      () => hostAgent(driver(), world, { resume: "ses_nope" }),
-      Error,
+  fn: () =>
+    interruptedAndResumed(
+      agent,
+      "ses_nope",
       'there is no session "ses_nope"',
-    );
-    await world.quiet();
-  },
+    ),
 });
 
 for (const signal of ["SIGTERM", "SIGKILL"] as const) {
@@ -257,28 +201,7 @@ for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     name:
       `OpenCodeDriver: OpenCode ended by ${signal} in the middle of a command, nothing is left`,
     ignore,
-    async fn() {
-      await using world = await makeWorld({
-        steps: [{
-          calls: [{
-            do: "shell",
-            command: "echo x > started.txt; sleep 600; echo late > late.txt",
-          }],
-        }],
-      });
-      await using hosted = await hostAgent(driver(), world);
-      const turn = hosted.turn("go");
-      await hosted.until(() =>
-        hosted.frames().some((f) =>
-          f.kind === "system" && f.subtype === "item" && f.status === "running"
-        )
-      );
-      Deno.kill(hosted.session.driver.status().pid!, signal);
-      assertEquals((await turn).outcome, "lost");
-      await hosted.session.ended;
-      await world.quiet();
-      assert(!(await world.list(world.workspace)).includes("late.txt"));
-    },
+    fn: () => endedInTurn(agent, signal),
   });
 }
 
