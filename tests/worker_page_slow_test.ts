@@ -11,6 +11,7 @@ import {
   servePage,
 } from "@bulkhead/worker";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { eventually } from "./support/eventually.ts";
 import { hasTool } from "./support/require_tool.ts";
 
 const SCRIPT: AgentScript = {
@@ -75,12 +76,12 @@ async function startBrowser(
 
 /** The port that the browser writes down once it listens. */
 async function activePort(path: string): Promise<number> {
-  for (let tries = 0; tries < 600; tries++) {
-    const text = await Deno.readTextFile(path).catch(() => "");
-    if (text.includes("\n")) return Number(text.split("\n")[0]);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  throw new Error("The browser did not start");
+  let text = "";
+  await eventually("the browser's port", async () => {
+    text = await Deno.readTextFile(path).catch(() => "");
+    return text.includes("\n");
+  });
+  return Number(text.split("\n")[0]);
 }
 
 async function withPage(

@@ -48,6 +48,8 @@ class MemoryStore {
 const SHORT = { leaseMs: 900, marginMs: 180, stopMs: 450 };
 /** For tests in which it must hold, also on a machine that stands still for a second. */
 const LONG = { leaseMs: 3_000, marginMs: 600, stopMs: 600 };
+/** For the test that looks at what is left when it stops. */
+const EARLY = { leaseMs: 3_000, marginMs: 600, stopMs: 1_500 };
 
 async function take(
   store: LeaseStore,
@@ -93,9 +95,9 @@ function renewal(lease: Lease): Promise<void> {
 Deno.test("a lease stops before another can begin when its link is cut", async () => {
   const store = new MemoryStore();
   const link = store.client();
-  const one = await take(link, "one");
+  const one = await take(link, "one", EARLY);
   link.cut = true;
-  const waiting = take(store.client(), "two");
+  const waiting = take(store.client(), "two", EARLY);
   assertEquals(await one.stopping, "expired");
   assert(one.remainingMs > 0, "there is time left to end the agent");
   const two = await waiting;
@@ -158,7 +160,7 @@ Deno.test("a lease that the store has lost is made again", async () => {
 
 Deno.test("a lease that was taken is told so and cannot come back", async () => {
   const store = new MemoryStore();
-  const one = await take(store.client(), "one");
+  const one = await take(store.client(), "one", LONG);
   store.values.set("k", { value: "{}", revision: ++store.revision });
   assertEquals(await one.stopping, "taken");
   assertEquals([one.valid, one.remainingMs], [false, 0]);
@@ -195,7 +197,7 @@ Deno.test("a lease does not hold after a jump or a sleep until it is renewed aga
   const store = new MemoryStore();
   const clock = new TestClock();
   const link = store.client();
-  const one = await take(link, "one", { clock });
+  const one = await take(link, "one", { ...LONG, clock });
   clock.wallOffset = 60_000;
   assertEquals(one.valid, false, "at once, for whoever asks");
   await renewal(one);
