@@ -212,6 +212,16 @@ const mapfile: CallReader = (call) => {
 
 const set: CallReader = (call) => {
   const { args } = call;
+  if (call.state.get("FISH_VERSION") !== undefined) {
+    // fish: `set -gx name value…`.
+    const [name, ...values] = args.filter((arg, n) =>
+      !/^-/.test(arg) || args.slice(0, n).some((before) => !/^-/.test(before))
+    );
+    if (name !== undefined) {
+      call.state.set(name, values.map((value) => [value]));
+    }
+    return EMPTY_STREAM;
+  }
   let i = 0;
   while (i < args.length && /^[-+][A-Za-z]/.test(args[i] ?? "")) {
     const traces = /^-[A-Za-z]*x/.test(args[i] ?? "") ||

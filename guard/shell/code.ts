@@ -12,6 +12,7 @@ import type { EffectMode } from "../effect.ts";
 import { CodeModules } from "./code_modules.ts";
 import { CodeArguments } from "./code_arguments.ts";
 import {
+  EXECS,
   FIRST,
   MOVES,
   PATH_METHODS,
@@ -78,15 +79,28 @@ class Scanner {
   }
 
   scan(): void {
+    // In a comprehension, a name is used before the list it comes from.
+    for (let i = 0; i < this.#tokens.length; i++) this.#values.walks(i);
     for (let i = 0; i < this.#tokens.length; i++) {
       const token = this.#tokens[i];
       if (token?.kind === "name") {
         this.#values.assign(i);
+        this.#values.walks(i);
         this.#rename(i, token.value);
-        this.#callAt(i, this.#renamed.get(token.value) ?? token.value);
+        this.#callAt(
+          i,
+          this.#renamed.get(token.value) ?? this.#imported(i, token.value),
+        );
       }
       if (token?.kind === "name" || token?.value === "(") this.#pathAt(i);
     }
+  }
+
+  /** `from os import remove as r`: what a bare call is of. */
+  #imported(i: number, name: string): string {
+    return this.#isMark(i - 1, ".")
+      ? name
+      : this.#values.modules.get(name) ?? name;
   }
 
   #rename(i: number, name: string): void {
@@ -137,7 +151,9 @@ class Scanner {
     const first = exact ?? this.#values.partial(start);
     if (
       name === "open" || name === "fopen" || name === "openSync" ||
-      name === "createFile" || name === "file" || name === "ZipFile"
+      name === "createFile" || name === "file" || name === "ZipFile" ||
+      name === "File" && this.#modules.follows(i, /^h5py$/) ||
+      name === "Dataset" && this.#modules.follows(i, /^netCDF4$/)
     ) {
       return this.#open(i, name, start, first);
     }
@@ -165,6 +181,29 @@ class Scanner {
     }
     if (name === "execute" && this.#modules.follows(i, /^os$/)) {
       return this.#inDirectory(start, () => this.#runs(start, exact));
+    }
+    if (
+      EXECS.test(name) && this.#modules.follows(i, /^os$/) ||
+      name === "Command" && this.#modules.follows(i, /^Deno$/)
+    ) {
+      const words = this.#arguments.texts(start);
+      const argv = name === "Command" ? words : words.slice(1);
+      return this.#inDirectory(start, () => this.#argvOf(argv));
+    }
+    if (name === "output" && this.#modules.follows(i, /^io$/)) {
+      if (exact !== undefined) this.#write(exact.text, "content");
+      return;
+    }
+    if (
+      /^(?:save|dump|save_file)$/.test(name) &&
+      (name === "save_file" ||
+        this.#modules.follows(i, /^(?:torch|joblib|nib|nibabel|mx|paddle)$/))
+    ) {
+      const target = this.#arguments.at(start, 1) ??
+        this.#arguments.named(start, "f") ??
+        this.#arguments.named(start, "filename");
+      if (target !== undefined) this.#write(target, "content");
+      return;
     }
     if (RUNS.test(name)) {
       return this.#inDirectory(start, () => this.#runs(start, exact));
@@ -227,7 +266,8 @@ class Scanner {
       const second = this.#arguments.at(start, 1);
       if (second !== undefined) this.#write(second, "content");
     } else if (SECOND.test(name)) {
-      const second = this.#arguments.at(start, 1);
+      const second = this.#arguments.at(start, 1) ??
+        this.#arguments.named(start, "filename");
       if (second !== undefined) {
         this.#write(
           second,
@@ -237,7 +277,8 @@ class Scanner {
     } else if (REMOVES.test(name)) this.#write(first.text, "tree");
     else if (FIRST.test(name)) this.#write(first.text, "content");
     else if (
-      name === "write" && this.#modules.follows(i, /^(?:File|Bun|IO)$/)
+      name === "write" &&
+      this.#modules.follows(i, /^(?:File|Bun|IO|sf|soundfile|wavfile)$/)
     ) {
       this.#write(first.text, "content");
     } else if (

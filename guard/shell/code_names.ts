@@ -6,7 +6,7 @@
 
 /** Calls whose first argument is written. */
 export const FIRST =
-  /^(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|mkdir|mkdirSync|mkdtemp|mkdtempSync|truncate|truncateSync|chmod|chmodSync|chown|chownSync|utimes|utimesSync|makedirs|mkdirs?|mkdir_p|mkpath|make_path|touch|writeTextFile|writeTextFileSync|ensureDir|ensureDirSync|ensureFile|outputFile|outputFileSync|outputJson|outputJsonSync|writeJson|writeJSON|writeJsonSync|file_put_contents|mkfifo|mknod|to_csv|to_json|to_parquet|to_excel|to_pickle|to_html|savefig|saveas|binwrite|writelines_to|atomic_write|setxattr|utime|lchmod|lchown|chflags|FileHandler|RotatingFileHandler|TimedRotatingFileHandler)$/;
+  /^(?:writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|mkdir|mkdirSync|mkdtemp|mkdtempSync|truncate|truncateSync|chmod|chmodSync|chown|chownSync|utimes|utimesSync|makedirs|mkdirs?|mkdir_p|mkpath|make_path|touch|writeTextFile|writeTextFileSync|ensureDir|ensureDirSync|ensureFile|outputFile|outputFileSync|outputJson|outputJsonSync|writeJson|writeJSON|writeJsonSync|file_put_contents|mkfifo|mknod|to_csv|to_json|to_parquet|to_excel|to_pickle|to_html|to_hdf|to_feather|to_netcdf|to_zarr|to_xml|to_stata|to_markdown|to_file|save_pretrained|save_model|save_weights|savefig|savetxt|savez|savez_compressed|imwrite|imsave|write_image|write_html|saveas|binwrite|writelines_to|atomic_write|setxattr|utime|lchmod|lchown|chflags|FileHandler|RotatingFileHandler|TimedRotatingFileHandler)$/;
 /** Calls whose first argument is removed. */
 export const REMOVES =
   /^(?:unlink|unlinkSync|rm|rmSync|rmdir|rmdirSync|remove|removeSync|removedirs|rmtree|rm_rf|rm_r|rm_f|remove_tree|emptyDir|emptyDirSync|del|deleteSync|rimraf|delete)$/;
@@ -22,6 +22,8 @@ export const MOVES =
 /** Calls that run a command line. */
 export const RUNS =
   /^(?:system|popen|exec|execSync|getoutput|getstatusoutput|check_output|check_call|run|call|Popen|spawn|spawnSync|execFile|execFileSync|shell_exec|passthru|proc_open|qx|`|sh|execa|execaSync|execaCommand|backticks|capture2|capture3|capture2e)$/;
+/** Calls of Python's `os` that become or start a program; its own name comes twice. */
+export const EXECS = /^(?:exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?)$/;
 /** R: functions whose first argument is written. */
 export const R_FIRST =
   /^(?:sink|pdf|png|jpeg|tiff|svg|unlink|file\.remove|file\.create|dir\.create|ggsave)$/;

@@ -5,7 +5,7 @@
  * @module
  */
 import { joinPath } from "@bulkhead/sandbox/paths";
-import { ANY, isKnown } from "../holes.ts";
+import { ANY, isKnown, SEG, SUB } from "../holes.ts";
 import {
   type CodeSurroundings,
   expandHome,
@@ -38,6 +38,7 @@ export class CodeValues {
   readonly #language: Lexicon;
   readonly #around: CodeSurroundings;
   readonly #known = new Map<string, Valued>();
+  readonly #importsPaths: boolean;
   #nesting = 0;
   #partial = false;
 
@@ -56,6 +57,12 @@ export class CodeValues {
     this.#tokens = tokens;
     this.#language = language;
     this.#around = around;
+    // `const { join } = require("path")`, `from os.path import join`.
+    this.#importsPaths = tokens.some((token, i) =>
+      token.kind === "text"
+        ? /^(?:node:)?path$/.test(token.value)
+        : token.value === "path" && tokens[i + 1]?.value === "import"
+    );
   }
 
   /**
@@ -115,8 +122,49 @@ export class CodeValues {
       return;
     }
     const value = this.value(i + 2) ?? this.partial(i + 2);
-    if (value === undefined) this.#known.delete(name);
+    // What a method gives is something else than the path it is called on.
+    const called = value?.isPath === true && this.isMark(value.end, ".");
+    if (value === undefined || called) this.#known.delete(name);
     else this.#known.set(name, value);
+  }
+
+  /**
+   * Carries out `for name in …` and `for (const name of …)`.
+   *
+   * @param i Index of the word between name and list.
+   */
+  walks(i: number): void {
+    const word = this.#tokens[i];
+    if (word?.kind !== "name" || !/^(?:in|of)$/.test(word.value)) return;
+    const name = this.#tokens[i - 1];
+    if (name?.kind !== "name") return;
+    const one = this.#member(i + 1);
+    if (one !== undefined) this.#known.set(name.value, one);
+  }
+
+  /** What one of a list may be: literals, matches of a pattern, entries of a directory. */
+  #member(i: number): Valued | undefined {
+    if (this.isMark(i, "[") || this.isMark(i, "(")) {
+      const found: Valued[] = [];
+      for (let k = i + 1; k < this.#tokens.length && found.length < 50;) {
+        const value = this.value(k);
+        if (value === undefined) break;
+        found.push(value);
+        if (!this.isMark(value.end, ",")) break;
+        k = value.end + 1;
+      }
+      // One that leaves the directory says more than the others.
+      return found.find(({ text }) => /^[/~]|^\.\./.test(text)) ?? found[0];
+    }
+    const { words, end } = this.#qualified(i);
+    if (/^i?glob(?:Sync)?$/.test(words.at(-1) ?? "") && this.isMark(end, "(")) {
+      const pattern = this.value(end + 1);
+      return pattern === undefined
+        ? undefined
+        : { ...pattern, text: pattern.text.replace(/[*?]+/g, SEG) };
+    }
+    const value = this.value(i);
+    return value?.isPath === true && !isKnown(value.text) ? value : undefined;
   }
 
   /**
@@ -206,7 +254,7 @@ export class CodeValues {
     if (special !== undefined) return this.#chain(special);
     const known = this.#known.get(token.value);
     if (known === undefined || this.isMark(i + 1, "(")) return undefined;
-    if (!this.#partial && !isKnown(known.text)) return undefined;
+    if (!this.#partial && known.text.includes(ANY)) return undefined;
     return this.#chain({ ...known, end: i + 1 });
   }
 
@@ -239,6 +287,15 @@ export class CodeValues {
           end: value.end + 4,
         };
       } else if (
+        value.isPath && opens && /^(?:r?glob|iterdir)$/.test(name)
+      ) {
+        const close = this.#closing(value.end + 2);
+        value = {
+          ...value,
+          text: joinPath(value.text, name === "rglob" ? SUB : SEG),
+          end: close + 1,
+        };
+      } else if (
         /^(?:joinpath|join|with_name|concat)$/.test(name) && opens &&
         (value.isPath || name === "concat")
       ) {
@@ -253,6 +310,16 @@ export class CodeValues {
       } else return value.isPath ? value : opens ? undefined : value;
     }
     return value;
+  }
+
+  /** The bracket that closes one. */
+  #closing(open: number): number {
+    let depth = 0;
+    for (let k = open; k < this.#tokens.length && k < open + 200; k++) {
+      if (this.isMark(k, "(")) depth++;
+      else if (this.isMark(k, ")") && --depth === 0) return k;
+    }
+    return this.#tokens.length;
   }
 
   /** f"{base}/x", `${base}/x`, "#{base}/x", "$base/x": when every part is known. */
@@ -345,10 +412,11 @@ export class CodeValues {
     const { words, end } = this.#qualified(i);
     if (!this.isMark(end, "(")) return undefined;
     const last = words.at(-1) ?? "";
-    const isPath = MAKERS.test(last) ||
+    const isPath = MAKERS.test(this.modules.get(last) ?? last) ||
       (last === "new" && MAKERS.test(words.at(-2) ?? ""));
     const joins = isPath ||
-      (/^(?:join|resolve)$/.test(last) && words.length > 1) ||
+      (/^(?:join|resolve)$/.test(last) &&
+        (words.length > 1 || this.#importsPaths)) ||
       /^(?:expanduser|abspath|realpath|normpath|fspath)$/.test(last);
     if (!joins) return undefined;
     const parts: string[] = [];

@@ -109,6 +109,8 @@ const tool: CallReader = (call) => {
     const inner = unwrap(call);
     return inner === undefined ? UNKNOWN_STREAM : runs(call, inner.argv);
   }
+  // These change no more than the shell they are called in.
+  if (sub === "use" && /^(?:nvm|fnm)$/.test(call.name)) return UNKNOWN_STREAM;
   const lists = /^(?:list|show|ls|search|info|which|current|dir)$/;
   if (
     TOOL_CHANGES.test(sub) && !lists.test(second) &&

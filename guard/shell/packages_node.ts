@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { type CallReader, refuses, writes } from "./call.ts";
+import { fieldsOf } from "../targets.ts";
+import { type Call, type CallReader, refuses, writes } from "./call.ts";
 import { INSTALL, runs } from "./installs.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
@@ -127,6 +128,13 @@ export const nodePackages: CallReader = (call) => {
   const script = /^run(?:-script)?$/.test(sub)
     ? readOptions(rest, { takes: NODE_TAKES }).operands[0]
     : sub;
+  const written = call.context.readFile(
+    prefix === undefined ? "package.json" : `${prefix}/package.json`,
+    call.state,
+  );
+  if (written.text !== undefined && script !== undefined) {
+    runScripts(call, written.text, script);
+  }
   // A build says that it writes its project; a test or a start does not.
   if (call.name === "npm" && script === sub) return UNKNOWN_STREAM;
   if (/^(?:build|compile|bundle|format|codegen)(?::|$)/.test(script ?? "")) {
@@ -134,6 +142,23 @@ export const nodePackages: CallReader = (call) => {
   }
   return UNKNOWN_STREAM;
 };
+
+/** Follows a script of a `package.json` that the command itself has written. */
+function runScripts(call: Call, text: string, script: string): void {
+  let scripts: Map<string, unknown>;
+  try {
+    scripts = fieldsOf(fieldsOf(JSON.parse(text)).get("scripts"));
+  } catch {
+    return;
+  }
+  for (const name of [`pre${script}`, script, `post${script}`]) {
+    const line = scripts.get(name);
+    if (typeof line !== "string") continue;
+    call.context.nested(() =>
+      call.context.run.text(line, call.state.fork(), {})
+    );
+  }
+}
 
 /** Deno's own installs; nothing for its other sub-commands. */
 export const denoPackages: CallReader = (call) => {

@@ -81,6 +81,7 @@ export function readNestedShell(call: Call): Stream {
     } else if (!arg.startsWith("--") || arg === "-") break;
   }
   if (checksOnly) return UNKNOWN_STREAM;
+  if (call.name === "fish") state.set("FISH_VERSION", [["3"]]);
   runShellVariables({ ...call, state }, letters);
   const rest = args.slice(i);
   for (const text of extra) run(call, text, state, stdin);
