@@ -6,7 +6,7 @@
 
 import { namedPermissions } from "@bulkhead/sandbox";
 import { contentHash, sha256Hex } from "./_content_hash.ts";
-import { compareText, messageOf, printable, quoteWhole } from "./_text.ts";
+import { compareText, messageOf, quoteWhole } from "./_text.ts";
 import { type Entry, resolveBelow, walk } from "./_walk.ts";
 
 /** The name of the manifest in a plugin's directory. */
@@ -144,7 +144,7 @@ async function hashEntry(
         if (error instanceof TypeError) throw error;
         if (error instanceof Deno.errors.NotCapable) throw error;
         throw new TypeError(
-          `reading ${printable(entry.absolute)}: ${reasonOf(error)}`,
+          `Cannot hash ${quoteWhole(entry.absolute)}: ${reasonOf(error)}`,
           { cause: error },
         );
       });

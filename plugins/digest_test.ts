@@ -139,7 +139,7 @@ Deno.test({
     const error = await assertRejects(() => digestPlugin(dir), TypeError);
     assertEquals(
       error.message,
-      `reading ${dir}/x: Permission denied (os error 13)`,
+      `Cannot hash "${dir}/x": Permission denied (os error 13)`,
     );
   },
 });

@@ -79,17 +79,19 @@ export async function scaffoldPlugin(
   const name = options.name ?? dir.replace(/\/+$/, "").split("/").at(-1) ?? "";
   if (!PLUGIN_NAME.test(name)) {
     throw new TypeError(
-      `Cannot make a plugin named ${
+      `Cannot create plugin ${
         quote(name)
       }: a name is a-z, 0-9, "_" and "-", at most 41 characters`,
     );
   }
   const files = templates(name)[language];
-  return await namedPermissions(`Making the plugin "${name}"`, async () => {
+  return await namedPermissions(`Creating the plugin "${name}"`, async () => {
     await Deno.mkdir(dir, { recursive: true });
     for await (const entry of Deno.readDir(dir)) {
       throw new Deno.errors.AlreadyExists(
-        `Cannot make a plugin in ${quote(dir)}: it holds ${quote(entry.name)}`,
+        `Cannot create a plugin in ${quote(dir)}: it holds ${
+          quote(entry.name)
+        }; name a directory that is empty or does not exist yet`,
       );
     }
     for (const file of files) {

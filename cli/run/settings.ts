@@ -57,7 +57,9 @@ export function askTimeout(
   if (value === undefined) return {};
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
     throw new TypeError(
-      "Cannot read config.toml: worker.ask_timeout_ms is not a whole number of milliseconds",
+      `Cannot read config.toml: worker.ask_timeout_ms is ${
+        Deno.inspect(value, { breakLength: Infinity })
+      }, not a whole number of milliseconds; write ask_timeout_ms = 600000`,
     );
   }
   return { askTimeoutMs: value };
