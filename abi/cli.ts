@@ -71,7 +71,7 @@ Examples:
  *
  * @param args The arguments, without the program's name.
  * @param streams Where to read and write.
- * @returns the exit code: 0, 1 for a failure, 2 for a command line that cannot be understood.
+ * @returns The exit code: 0, 1 for a failure, 2 for a command line that cannot be understood.
  *
  * @example The header on standard output
  * ```ts

@@ -17,7 +17,7 @@ Examples:
  *
  * @param args The arguments after `attach`.
  * @param io The terminal.
- * @returns the exit code.
+ * @returns The exit code.
  */
 export async function attachCommand(
   args: string[],

@@ -49,7 +49,7 @@ function flagsOf(help: string): string {
  *
  * @param args The shell's name.
  * @param io Where to write.
- * @returns the exit code.
+ * @returns The exit code.
  */
 export function completionsCommand(
   args: string[],

@@ -60,7 +60,7 @@ const ALIASES: Record<string, string[]> = {
  *
  * @param args The arguments, without the program's name.
  * @param io Where to read and write.
- * @returns the exit code: 0, 1 for a failure, 2 for a command line that cannot be
+ * @returns The exit code: 0, 1 for a failure, 2 for a command line that cannot be
  * understood.
  *
  * @example Usage

@@ -14,7 +14,7 @@ const SETTLE_MS = 200;
  *
  * @param home The Bulkhead home; one that does not exist is not watched.
  * @param options The end, and what to do after a change.
- * @returns when the watch has ended.
+ * @returns When the watch has ended.
  */
 export async function watchTools(
   home: string,

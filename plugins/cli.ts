@@ -74,7 +74,7 @@ const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
  * @param args The arguments, without the program's name.
  * @param io Where to read, write and ask.
  * @param extensions What the calling program adds: a host of native libraries.
- * @returns the exit code: 0, 1 for a failure, 2 for a command line that cannot be understood, 130 when interrupted.
+ * @returns The exit code: 0, 1 for a failure, 2 for a command line that cannot be understood, 130 when interrupted.
  *
  * @example Usage
  * ```ts

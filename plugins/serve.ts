@@ -152,7 +152,7 @@ const MAX_LINE_BYTES = 16 * 1024 * 1024;
  *
  * @param tools The tools, such as a `ToolRegistry`; looked at anew for every request.
  * @param options The streams and what the server says about itself.
- * @returns when the input has ended and every call in flight has been ended.
+ * @returns When the input has ended and every call in flight has been ended.
  *
  * @example One request
  * ```ts

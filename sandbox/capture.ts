@@ -32,7 +32,7 @@ const READ_BYTES = 64 * 1024;
  * @param stream A child's output.
  * @param maxBytes Bytes to keep, at least 0.
  * @param onChunk Called with each chunk; the bytes are only valid during the call.
- * @returns the capture, already reading.
+ * @returns The capture, already reading.
  */
 export function capture(
   stream: ReadableStream<Uint8Array>,

@@ -51,7 +51,7 @@ Examples:
  *
  * @param args The arguments, without the program's name.
  * @param io Where to write.
- * @returns the exit code: the program's own for `run`, 1 for a failure, 2 for a
+ * @returns The exit code: the program's own for `run`, 1 for a failure, 2 for a
  * command line that cannot be understood, 124 when the time was up.
  *
  * @example Usage

@@ -40,8 +40,8 @@ const DENO_NAMES = ["XDG_CACHE_HOME", "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"];
  *
  * @param module The program's module, usually `new URL("./x.ts", import.meta.url)`.
  * @param options Its permissions and arguments.
- * @returns argv, environment additions and what must be readable.
- * @throws {PermissionRequiredError} when a grant is missing.
+ * @returns Argv, environment additions and what must be readable.
+ * @throws {PermissionRequiredError} When a grant is missing.
  *
  * @example Usage
  * ```ts

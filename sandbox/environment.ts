@@ -42,7 +42,7 @@ const WINDOWS_NAMES: readonly string[] = [
  * the dynamic loaders' and the interpreters' hooks.
  *
  * @param name The variable's name.
- * @returns whether passing it on would hand over control.
+ * @returns Whether passing it on would hand over control.
  *
  * @example Usage
  * ```ts
@@ -67,8 +67,8 @@ export function isLoaderVariable(name: string): boolean {
  * Needs `--allow-env` for the names it reads.
  *
  * @param names Further names to take over.
- * @returns a new object; change it freely.
- * @throws {PermissionRequiredError} when reading a name is not granted.
+ * @returns A new object; change it freely.
+ * @throws {PermissionRequiredError} When reading a name is not granted.
  *
  * @example Usage
  * ```ts
@@ -113,9 +113,9 @@ export function inheritedEnvironment(
  * `$XDG_DATA_HOME/bulkhead`, else `~/.bulkhead`. It is not created.
  *
  * @param flag The value of `--home`, if one was given.
- * @returns the path as configured.
- * @throws {PermissionRequiredError} when reading the environment is not granted.
- * @throws {Deno.errors.NotFound} when nothing names a home.
+ * @returns The path as configured.
+ * @throws {PermissionRequiredError} When reading the environment is not granted.
+ * @throws {Deno.errors.NotFound} When nothing names a home.
  *
  * @example Usage
  * ```ts

@@ -13,7 +13,7 @@ const DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin";
  * @param command A name to look up on PATH, or a path.
  * @param cwd The directory that a relative path starts from.
  * @param path The PATH; the usual three system directories when there is none.
- * @returns its absolute path; `null` when there is none; nothing when looking is
+ * @returns Its absolute path; `null` when there is none; nothing when looking is
  * not permitted.
  *
  * @example Usage
@@ -52,7 +52,7 @@ export function findExecutable(
  * The interpreter that a script's `#!` line names.
  *
  * @param file The script.
- * @returns its path as written; nothing for anything that is not a script. For
+ * @returns Its path as written; nothing for anything that is not a script. For
  * `#!/usr/bin/env name` it is `name`, the program that will run.
  */
 export function interpreterOf(file: string): string | undefined {
@@ -82,7 +82,7 @@ export function interpreterOf(file: string): string | undefined {
  * @param command The command as it was given.
  * @param cwd The working directory.
  * @param path The child's PATH.
- * @returns the error to throw; nothing when the program looks startable.
+ * @returns The error to throw; nothing when the program looks startable.
  *
  * @example Usage
  * ```ts

@@ -25,9 +25,9 @@ const LOCK_RETRY_MS = 10;
  * @param lockPath The lock file.
  * @param fn The work.
  * @param options Shared or exclusive, and the wait.
- * @returns what the function returns.
- * @throws {Deno.errors.TimedOut} when the lock is not free in time.
- * @throws {PermissionRequiredError} when a grant is missing.
+ * @returns What the function returns.
+ * @throws {Deno.errors.TimedOut} When the lock is not free in time.
+ * @throws {PermissionRequiredError} When a grant is missing.
  *
  * @example Usage
  * ```ts

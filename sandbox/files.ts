@@ -19,7 +19,7 @@ export interface WriteFileOptions {
  * @param path The file. A link is replaced, not followed.
  * @param data Its new content.
  * @param options The mode.
- * @throws {PermissionRequiredError} when a grant is missing.
+ * @throws {PermissionRequiredError} When a grant is missing.
  *
  * @example Usage
  * ```ts
@@ -91,7 +91,7 @@ function directoryOf(path: string): string {
  * Needs `--allow-read` and `--allow-write` of the directory.
  *
  * @param path The directory; missing parents are made too.
- * @throws {PermissionRequiredError} when a grant is missing.
+ * @throws {PermissionRequiredError} When a grant is missing.
  *
  * @example Usage
  * ```ts

@@ -121,8 +121,8 @@ const probes = new Map<string, Promise<IsolationProbe & { bwrap?: string }>>();
  *
  * Needs `--allow-run`, `--allow-read` and `--allow-env=PATH`.
  *
- * @returns the backend and why.
- * @throws {PermissionRequiredError} when a grant is missing.
+ * @returns The backend and why.
+ * @throws {PermissionRequiredError} When a grant is missing.
  *
  * @example Usage
  * ```ts
@@ -195,9 +195,9 @@ async function probe(
  *
  * @param argv The program and its arguments.
  * @param options Policy, level, directory, environment.
- * @returns the command line to start instead.
- * @throws {IsolationUnavailableError} when it is required and cannot be had.
- * @throws {TypeError} for a relative path in the policy.
+ * @returns The command line to start instead.
+ * @throws {IsolationUnavailableError} When it is required and cannot be had.
+ * @throws {TypeError} For a relative path in the policy.
  *
  * @example Usage
  * ```ts

@@ -62,7 +62,7 @@ export class LineSplitter {
    * Takes the next chunk.
    *
    * @param chunk Bytes as they came.
-   * @returns the lines that this chunk completes.
+   * @returns The lines that this chunk completes.
    */
   push(chunk: Uint8Array): Line[] {
     const lines: Line[] = [];
@@ -80,7 +80,7 @@ export class LineSplitter {
   /**
    * Ends the stream.
    *
-   * @returns the last line when it had no newline, else nothing.
+   * @returns The last line when it had no newline, else nothing.
    */
   end(): Line[] {
     return this.#size > 0 ? [this.#complete(new Uint8Array(0), true)] : [];
@@ -126,7 +126,7 @@ function concat(parts: Uint8Array[], length: number): Uint8Array {
  *
  * @param stream The stream; it is read to its end or cancelled with the loop.
  * @param options The bound on a line.
- * @returns the lines, the last one also without its newline.
+ * @returns The lines, the last one also without its newline.
  *
  * @example Usage
  * ```ts

@@ -28,7 +28,7 @@ export interface PathPort {
    * Looks at one path whose parents are already resolved.
    *
    * @param path Absolute path, its last component unresolved.
-   * @returns the link's text, `null` for anything that is not a link,
+   * @returns The link's text, `null` for anything that is not a link,
    * `undefined` when nothing exists there.
    */
   readLink(path: string): string | null | undefined;
@@ -58,7 +58,7 @@ export const denoPathPort: PathPort = {
  * True for a path that starts at the root.
  *
  * @param path A POSIX path.
- * @returns whether it is absolute.
+ * @returns Whether it is absolute.
  *
  * @example Usage
  * ```ts
@@ -76,7 +76,7 @@ export function isAbsolutePath(path: string): boolean {
  * Folds `.`, `..` and repeated slashes without touching the disk.
  *
  * @param path An absolute or relative POSIX path.
- * @returns the folded path without a trailing slash; `.` for an empty relative path.
+ * @returns The folded path without a trailing slash; `.` for an empty relative path.
  *
  * @example Usage
  * ```ts
@@ -105,7 +105,7 @@ export function normalizePath(path: string): string {
  *
  * @param base The directory a relative path starts from.
  * @param path The path.
- * @returns the joined path; `..` is kept for the link walk to judge.
+ * @returns The joined path; `..` is kept for the link walk to judge.
  *
  * @example Usage
  * ```ts
@@ -132,9 +132,9 @@ export function joinPath(base: string, path: string): string {
  * @param path The path as written; may be relative.
  * @param cwd Absolute directory that relative paths start from.
  * @param port The file system's links; the real one by default.
- * @returns an absolute path without links, `.` or `..`.
- * @throws {TypeError} when `cwd` is not absolute or the path holds a NUL.
- * @throws {RangeError} when more than 40 links are met.
+ * @returns An absolute path without links, `.` or `..`.
+ * @throws {TypeError} When `cwd` is not absolute or the path holds a NUL.
+ * @throws {RangeError} When more than 40 links are met.
  *
  * @example Usage
  * ```ts
@@ -197,7 +197,7 @@ export function resolveTarget(
  *
  * @param path An absolute path without links or `..`.
  * @param root An absolute directory without links or `..`.
- * @returns whether the path is inside.
+ * @returns Whether the path is inside.
  *
  * @example Usage
  * ```ts

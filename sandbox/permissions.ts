@@ -36,7 +36,7 @@ export class PermissionRequiredError extends Deno.errors.NotCapable {
  *
  * @param what What needs them, as the start of a sentence.
  * @param descriptors The permissions, as `Deno.permissions.query` takes them.
- * @throws {PermissionRequiredError} naming the flags of all that are missing.
+ * @throws {PermissionRequiredError} Naming the flags of all that are missing.
  *
  * @example Usage
  * ```ts
@@ -95,8 +95,8 @@ function valueOf(descriptor: Deno.PermissionDescriptor): string {
  *
  * @param what What is tried, as the start of a sentence.
  * @param fn The work.
- * @returns what the function returns.
- * @throws {PermissionRequiredError} when a grant was missing inside.
+ * @returns What the function returns.
+ * @throws {PermissionRequiredError} When a grant was missing inside.
  *
  * @example Usage
  * ```ts
@@ -123,7 +123,7 @@ export async function namedPermissions<T>(
  *
  * @param what What was tried, as the start of a sentence.
  * @param error What was caught.
- * @returns the error to throw.
+ * @returns The error to throw.
  *
  * @example Usage
  * ```ts
@@ -177,8 +177,8 @@ export interface DenoPermissions {
  * The exact flags for a set of permissions, sorted by kind.
  *
  * @param permissions What to grant. Paths must be absolute and free of `..`.
- * @returns the flags, for example `["--allow-read=/work"]`.
- * @throws {TypeError} for a value that would grant more than it says: one with a
+ * @returns The flags, for example `["--allow-read=/work"]`.
+ * @throws {TypeError} For a value that would grant more than it says: one with a
  * comma (Deno splits there), an empty one, or one with a NUL or line break.
  *
  * @example Usage

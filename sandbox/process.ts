@@ -142,7 +142,7 @@ export class ManagedProcess implements AsyncDisposable {
    * returns the first call's promise.
    *
    * @param options The two waits.
-   * @returns what it took.
+   * @returns What it took.
    */
   end(options: EndOptions = {}): Promise<EndReport> {
     this.#ending ??= this.#end(options);
@@ -209,10 +209,10 @@ function emptyStream(): ReadableStream<Uint8Array> {
  *
  * @param argv The program and its arguments; never a shell line.
  * @param options Directory, environment, confinement.
- * @returns the child; end it with `end()` or `await using`.
- * @throws {Deno.errors.NotFound} when the program or directory does not exist.
- * @throws {IsolationUnavailableError} when required confinement cannot be had.
- * @throws {PermissionRequiredError} when a grant is missing.
+ * @returns The child; end it with `end()` or `await using`.
+ * @throws {Deno.errors.NotFound} When the program or directory does not exist.
+ * @throws {IsolationUnavailableError} When required confinement cannot be had.
+ * @throws {PermissionRequiredError} When a grant is missing.
  *
  * @example Usage
  * ```ts

@@ -8,10 +8,10 @@ import { namedPermissions } from "./permissions.ts";
  *
  * @param path The file; links are followed.
  * @param maxBytes The largest size accepted.
- * @returns its content as UTF-8.
- * @throws {RangeError} when it is larger.
- * @throws {TypeError} when it is not a regular file, or not UTF-8.
- * @throws {PermissionRequiredError} when reading is not granted.
+ * @returns Its content as UTF-8.
+ * @throws {RangeError} When it is larger.
+ * @throws {TypeError} When it is not a regular file, or not UTF-8.
+ * @throws {PermissionRequiredError} When reading is not granted.
  *
  * @example Usage
  * ```ts
@@ -77,9 +77,9 @@ export interface ReadJsonOptions {
  *
  * @param path The file.
  * @param options The bound.
- * @returns the value, not yet validated.
- * @throws {SyntaxError} when it is not JSON; the message names the file and the line.
- * @throws {RangeError} when it is too large.
+ * @returns The value, not yet validated.
+ * @throws {SyntaxError} When it is not JSON; the message names the file and the line.
+ * @throws {RangeError} When it is too large.
  *
  * @example Usage
  * ```ts

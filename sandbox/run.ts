@@ -75,10 +75,10 @@ const RELEASE_MS = 500;
  *
  * @param argv The program and its arguments; never a shell line.
  * @param options Limits, input, confinement.
- * @returns how it ended and what it said.
- * @throws {Deno.errors.NotFound} when the program or directory does not exist.
- * @throws {IsolationUnavailableError} when required confinement cannot be had.
- * @throws {PermissionRequiredError} when a grant is missing.
+ * @returns How it ended and what it said.
+ * @throws {Deno.errors.NotFound} When the program or directory does not exist.
+ * @throws {IsolationUnavailableError} When required confinement cannot be had.
+ * @throws {PermissionRequiredError} When a grant is missing.
  *
  * @example Usage
  * ```ts

@@ -93,7 +93,7 @@ function checkProcess(pid: number): void {
  * @param mark The tree's mark.
  * @param since The pid of the tree's first process; spares the search when nothing
  * was started on the machine since.
- * @returns the pids that had to be killed.
+ * @returns The pids that had to be killed.
  */
 export async function killMarked(
   mark: string,
@@ -172,7 +172,7 @@ export async function isSame(process: ProcessId): Promise<boolean> {
  * The processes below one, by parent links.
  *
  * @param root The pid to start from.
- * @returns its live descendants, parents before children.
+ * @returns Its live descendants, parents before children.
  */
 export async function descendants(root: number): Promise<ProcessId[]> {
   if (Deno.build.os !== "linux") return [];

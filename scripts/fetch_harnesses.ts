@@ -217,9 +217,9 @@ async function fetchBuild(
 /**
  * Makes one pinned program present.
  *
- * @param pin the program
- * @param cache the cache directory
- * @returns `"present"` when nothing had to be done
+ * @param pin The program.
+ * @param cache The cache directory.
+ * @returns `"present"` when nothing had to be done.
  */
 export async function fetchHarness(
   pin: HarnessPin,

@@ -140,7 +140,7 @@ export const FETCH_COMMAND = "deno run -A scripts/fetch_harnesses.ts";
 /**
  * This machine in npm's spelling.
  *
- * @returns for example `linux-x64`
+ * @returns For example `linux-x64`.
  */
 export function harnessPlatform(): string {
   const arch = Deno.build.arch === "x86_64" ? "x64" : "arm64";
@@ -150,7 +150,7 @@ export function harnessPlatform(): string {
 /**
  * Where fetched programs are kept.
  *
- * @returns `$BULKHEAD_HARNESSES`, else `.cache/harnesses` of this repository
+ * @returns `$BULKHEAD_HARNESSES`, else `.cache/harnesses` of this repository.
  */
 export function harnessCache(): string {
   const chosen = Deno.env.get("BULKHEAD_HARNESSES");
@@ -165,8 +165,8 @@ export function harnessCache(): string {
 /**
  * Looks up a pin by name.
  *
- * @param name of the program
- * @returns its pin
+ * @param name Of the program.
+ * @returns Its pin.
  */
 export function harnessPin(name: HarnessName): HarnessPin {
   const pin = HARNESS_PINS.find((pin) => pin.name === name);
@@ -183,8 +183,8 @@ export function harnessPin(name: HarnessName): HarnessPin {
 /**
  * The build for this machine.
  *
- * @param pin the program
- * @returns its build, if one is pinned
+ * @param pin The program.
+ * @returns Its build, if one is pinned.
  */
 export function harnessBuild(pin: HarnessPin): HarnessBuild | undefined {
   return pin.builds[harnessPlatform()] ?? pin.builds.any;
@@ -193,9 +193,9 @@ export function harnessBuild(pin: HarnessPin): HarnessBuild | undefined {
 /**
  * The directory one build is unpacked to. It exists only when the build is complete.
  *
- * @param pin the program
- * @param cache the cache directory
- * @returns an absolute path
+ * @param pin The program.
+ * @param cache The cache directory.
+ * @returns An absolute path.
  */
 export function harnessDir(
   pin: HarnessPin,

@@ -91,8 +91,8 @@ const SESSION_MARKERS =
  *
  * Needs `--allow-env`.
  *
- * @param extra Variables to set on top
- * @returns A new object
+ * @param extra Variables to set on top.
+ * @returns A new object.
  *
  * @example A nested session
  * ```ts
@@ -163,10 +163,10 @@ export class AgentChild {
   /**
    * Starts an agent.
    *
-   * @param argv The program and its arguments
-   * @param options Directory, environment, bounds
-   * @returns The running child
-   * @throws {Deno.errors.NotFound} when the program or the directory does not exist
+   * @param argv The program and its arguments.
+   * @param options Directory, environment, bounds.
+   * @returns The running child.
+   * @throws {Deno.errors.NotFound} When the program or the directory does not exist.
    */
   static async start(
     argv: readonly string[],
@@ -230,7 +230,7 @@ export class AgentChild {
   /**
    * The lines of the output, a batch per read, to the end.
    *
-   * @returns The batches; one reader only
+   * @returns The batches; one reader only.
    */
   lines(): AsyncGenerator<readonly AgentLine[], void, undefined> {
     return this.#lines.batches();
@@ -239,10 +239,10 @@ export class AgentChild {
   /**
    * Queues a turn.
    *
-   * @param line One JSON line without its newline
-   * @returns Its length in bytes with the newline
-   * @throws {AgentBusyError} when the queue is full
-   * @throws {Deno.errors.BrokenPipe} when the agent takes no more input
+   * @param line One JSON line without its newline.
+   * @returns Its length in bytes with the newline.
+   * @throws {AgentBusyError} When the queue is full.
+   * @throws {Deno.errors.BrokenPipe} When the agent takes no more input.
    */
   writeTurn(line: string): number {
     const bytes = this.#encode(line);
@@ -257,8 +257,8 @@ export class AgentChild {
   /**
    * Queues an answer or a request of ours, before all waiting turns.
    *
-   * @param line One JSON line without its newline
-   * @throws {Deno.errors.BrokenPipe} when the agent takes no more input
+   * @param line One JSON line without its newline.
+   * @throws {Deno.errors.BrokenPipe} When the agent takes no more input.
    */
   writeUrgent(line: string): void {
     const bytes = this.#encode(line);
@@ -269,8 +269,8 @@ export class AgentChild {
   /**
    * Ends the process for sure and everything below it.
    *
-   * @param options How long to wait after closing stdin and after TERM
-   * @returns How it ended
+   * @param options How long to wait after closing stdin and after TERM.
+   * @returns How it ended.
    */
   close(options: { eofMs?: number; termMs?: number } = {}): Promise<AgentEnd> {
     this.#closing ??= this.#close(options);

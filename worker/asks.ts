@@ -61,8 +61,8 @@ export class AskBook {
   /**
    * Opens an empty book.
    *
-   * @param timeoutMs How long a question may stay open; 0 for ever
-   * @param listener Takes note of what happens
+   * @param timeoutMs How long a question may stay open; 0 for ever.
+   * @param listener Takes note of what happens.
    */
   constructor(timeoutMs: number, listener: AskListener) {
     this.#timeoutMs = timeoutMs;
@@ -82,8 +82,8 @@ export class AskBook {
   /**
    * Holds a question.
    *
-   * @param frame The agent's request
-   * @param reason Why a person is needed
+   * @param frame The agent's request.
+   * @param reason Why a person is needed.
    */
   hold(frame: ControlRequestFrame, reason: string | undefined): void {
     const now = Date.now();
@@ -118,9 +118,9 @@ export class AskBook {
   /**
    * Settles a question with an answer.
    *
-   * @param id The question
-   * @param answer The answer
-   * @returns False when it is not open
+   * @param id The question.
+   * @param answer The answer.
+   * @returns False when it is not open.
    */
   answer(id: string, answer: AskAnswer): boolean {
     return this.#settle(id, "answered", answer);
@@ -129,7 +129,7 @@ export class AskBook {
   /**
    * The agent no longer waits for an answer.
    *
-   * @param id The question
+   * @param id The question.
    */
   withdraw(id: string): void {
     this.#settle(id, "withdrawn");

@@ -49,9 +49,9 @@ Flags of every command:
 /**
  * Runs one command line of `bulkhead worker`.
  *
- * @param args The arguments, without the program's name
- * @param io Where to read, write and ask
- * @returns The exit code: 0, 1 for a failure, 2 for a command line that cannot be understood
+ * @param args The arguments, without the program's name.
+ * @param io Where to read, write and ask.
+ * @returns The exit code: 0, 1 for a failure, 2 for a command line that cannot be understood.
  *
  * @example Usage
  * ```ts

@@ -43,10 +43,10 @@ interface Pending {
  *
  * Needs read and write of the socket and `--allow-net=unix:` of its path.
  *
- * @param socketPath The worker's socket, `<home>/<shortId>/worker.sock`
- * @returns The client; close it or use `using`
- * @throws {Deno.errors.NotFound} when there is no socket
- * @throws {Deno.errors.ConnectionRefused} when nobody listens any more
+ * @param socketPath The worker's socket, `<home>/<shortId>/worker.sock`.
+ * @returns The client; close it or use `using`.
+ * @throws {Deno.errors.NotFound} When there is no socket.
+ * @throws {Deno.errors.ConnectionRefused} When nobody listens any more.
  */
 export async function connect(socketPath: string): Promise<WorkerClient> {
   const connection = await namedPermissions(
@@ -72,8 +72,8 @@ export class WorkerClient implements Disposable {
   /**
    * Wraps a connection; use {@linkcode connect}.
    *
-   * @param socketPath Where it leads
-   * @param connection The connection
+   * @param socketPath Where it leads.
+   * @param connection The connection.
    */
   constructor(socketPath: string, connection: Deno.UnixConn) {
     this.socketPath = socketPath;
@@ -84,11 +84,11 @@ export class WorkerClient implements Disposable {
   /**
    * Calls a method by its name on the wire.
    *
-   * @param method The method
-   * @param params Its parameters
-   * @returns The result, unchecked
-   * @throws {RpcError} when the worker answers with an error
-   * @throws {Deno.errors.ConnectionReset} when the connection ends first
+   * @param method The method.
+   * @param params Its parameters.
+   * @returns The result, unchecked.
+   * @throws {RpcError} When the worker answers with an error.
+   * @throws {Deno.errors.ConnectionReset} When the connection ends first.
    */
   async call(method: string, params: JsonObject = {}): Promise<unknown> {
     if (this.#closed) throw this.#gone();
@@ -115,7 +115,7 @@ export class WorkerClient implements Disposable {
   /**
    * How the worker stands.
    *
-   * @returns The status
+   * @returns The status.
    */
   async status(): Promise<SessionStatus> {
     return statusOf(await this.call("stream.status"));
@@ -124,9 +124,9 @@ export class WorkerClient implements Disposable {
   /**
    * Sends a turn.
    *
-   * @param text The text
-   * @param options An id of the caller's, and pictures
-   * @returns What was written
+   * @param text The text.
+   * @param options An id of the caller's, and pictures.
+   * @returns What was written.
    */
   async writeTurn(
     text: string,
@@ -155,9 +155,9 @@ export class WorkerClient implements Disposable {
   /**
    * Waits for the end of a turn.
    *
-   * @param turn The id of the turn
-   * @param waitMs How long to wait at most; without it the state of now is given
-   * @returns How it stands
+   * @param turn The id of the turn.
+   * @param waitMs How long to wait at most; without it the state of now is given.
+   * @returns How it stands.
    */
   async turn(turn: string, waitMs = 0): Promise<TurnStatus> {
     return turnStatusOf(
@@ -168,9 +168,9 @@ export class WorkerClient implements Disposable {
   /**
    * Reads the frames from a cursor on.
    *
-   * @param cursor The first wanted frame
-   * @param options Wait for new frames, give lines
-   * @returns The frames
+   * @param cursor The first wanted frame.
+   * @param options Wait for new frames, give lines.
+   * @returns The frames.
    */
   async readFrames(
     cursor: number,
@@ -196,8 +196,8 @@ export class WorkerClient implements Disposable {
   /**
    * The open questions.
    *
-   * @param options `answers`: say that this client answers them
-   * @returns The questions, oldest first
+   * @param options `answers`: say that this client answers them.
+   * @returns The questions, oldest first.
    */
   async asks(options: { answers?: boolean } = {}): Promise<OpenAsk[]> {
     const answer = objectOf(
@@ -210,9 +210,9 @@ export class WorkerClient implements Disposable {
   /**
    * Answers a question.
    *
-   * @param id The question
-   * @param answer The answer
-   * @returns False when it is no longer open
+   * @param id The question.
+   * @param answer The answer.
+   * @returns False when it is no longer open.
    */
   async answerAsk(id: string, answer: AskAnswer): Promise<boolean> {
     const result = objectOf(
@@ -251,8 +251,8 @@ export class WorkerClient implements Disposable {
    * Everything that happens from a cursor on, each frame exactly once and in order. It runs on a connection of its
    * own: a watcher that is slow misses frames, is told so by `gap`, and holds up no call.
    *
-   * @param options Where to begin
-   * @returns The events, to the end of the worker or of the loop
+   * @param options Where to begin.
+   * @returns The events, to the end of the worker or of the loop.
    */
   async *watch(
     options: WatchOptions = {},

@@ -48,8 +48,8 @@ export function eventOf(value: unknown): WatchEvent | undefined {
 /**
  * The answer of `stream.status`, checked.
  *
- * @param value What came back
- * @returns How the session stands
+ * @param value What came back.
+ * @returns How the session stands.
  */
 export function statusOf(value: unknown): SessionStatus {
   const status = objectOf(value, "stream.status");
@@ -102,8 +102,8 @@ function isClientFrame(value: unknown): value is ClientFrame {
 /**
  * The answer of `stream.turn`, checked.
  *
- * @param value What came back
- * @returns How the turn stands
+ * @param value What came back.
+ * @returns How the turn stands.
  */
 export function turnStatusOf(value: unknown): TurnStatus {
   const answer = objectOf(value, "stream.turn");

@@ -33,8 +33,8 @@ export interface BrakeVerdict {
 /**
  * Asks the brake.
  *
- * @param before How the last worker of that name was left
- * @returns Whether and when it may be started
+ * @param before How the last worker of that name was left.
+ * @returns Whether and when it may be started.
  */
 export async function askBrake(before: WorkerState): Promise<BrakeVerdict> {
   const deaths = before.restart_count;
@@ -49,9 +49,9 @@ export async function askBrake(before: WorkerState): Promise<BrakeVerdict> {
 /**
  * What the state file says after an early death.
  *
- * @param deaths How many in a row it makes
- * @param why What the agent said last
- * @returns The change
+ * @param deaths How many in a row it makes.
+ * @param why What the agent said last.
+ * @returns The change.
  */
 export async function earlyDeath(
   deaths: number,

@@ -79,9 +79,9 @@ const AT_ONCE = 64;
 /**
  * Every worker under a home, those that answer and those that only left files.
  *
- * @param home The home, or its path
- * @param options How long to wait for each
- * @returns The workers, by short id
+ * @param home The home, or its path.
+ * @param options How long to wait for each.
+ * @returns The workers, by short id.
  *
  * @example
  * ```ts
@@ -123,8 +123,8 @@ export async function listWorkers(
 /**
  * The rows of the registry. A damaged one must not hide the workers that run: `doctor` names it.
  *
- * @param home The home
- * @returns The rows; none of a registry that cannot be read
+ * @param home The home.
+ * @returns The rows; none of a registry that cannot be read.
  */
 export async function rowsOf(home: WorkerHome): Promise<RegistryRow[]> {
   return await readRegistry(home).then((r) => r.rows, () => []);
@@ -205,9 +205,9 @@ function filesOf(home: WorkerHome, shortId: string) {
 /**
  * Asks a worker.
  *
- * @param socket Its socket
- * @param timeoutMs How long it may take
- * @returns Its status, or why it gives none
+ * @param socket Its socket.
+ * @param timeoutMs How long it may take.
+ * @returns Its status, or why it gives none.
  */
 export async function askWorker(
   socket: string,
@@ -249,8 +249,8 @@ function seenState(
 /**
  * Whether the end of a worker was noted.
  *
- * @param state Its state file
- * @returns True when it was
+ * @param state Its state file.
+ * @returns True when it was.
  */
 export function hasEnded(state: WorkerState | undefined): boolean {
   return state !== undefined && !state.ready &&
@@ -280,9 +280,9 @@ function livePid(
 /**
  * The agent of a worker, if it still lives.
  *
- * @param state The worker's state file
- * @param processes The processes of the machine
- * @returns The process
+ * @param state The worker's state file.
+ * @param processes The processes of the machine.
+ * @returns The process.
  */
 export function liveAgent(
   state: WorkerState | undefined,

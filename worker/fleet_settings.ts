@@ -68,9 +68,9 @@ const MAX_CONFIG = 1_048_576;
  * Whether a command line that starts a session wants it on another machine: `--fleet` asks
  * for that, the configuration alone does not.
  *
- * @param fleet What `--fleet` says
- * @param here Whether `--here` is given
- * @returns True when it is to be queued
+ * @param fleet What `--fleet` says.
+ * @param here Whether `--here` is given.
+ * @returns True when it is to be queued.
  */
 export function isQueued(fleet: string | undefined, here: boolean): boolean {
   return fleet !== undefined && fleet !== "off" && !here;
@@ -79,8 +79,8 @@ export function isQueued(fleet: string | undefined, here: boolean): boolean {
 /**
  * A lone `--fleet` means the configured fleet; parsers of flags want a value.
  *
- * @param args The command line
- * @returns The command line with a value after every `--fleet`
+ * @param args The command line.
+ * @returns The command line with a value after every `--fleet`.
  */
 export function fillFleetFlag(args: readonly string[]): string[] {
   const end = args.indexOf("--");
@@ -96,10 +96,10 @@ export function fillFleetFlag(args: readonly string[]): string[] {
 /**
  * The fleet that was asked for.
  *
- * @param home The Bulkhead home, where `config.toml` is; `undefined` to look at flags alone
- * @param flag Reads a flag of the command line by its name
- * @returns How to reach it; `undefined` when there is none
- * @throws {UsageError} when a flag or the configuration cannot be understood
+ * @param home The Bulkhead home, where `config.toml` is; `undefined` to look at flags alone.
+ * @param flag Reads a flag of the command line by its name.
+ * @returns How to reach it; `undefined` when there is none.
+ * @throws {UsageError} When a flag or the configuration cannot be understood.
  */
 export async function fleetSettings(
   home: string | undefined,
@@ -169,8 +169,8 @@ export async function fleetSettings(
 /**
  * The same settings as flags of another program of ours; the password stays in the environment.
  *
- * @param settings The settings
- * @returns The flags
+ * @param settings The settings.
+ * @returns The flags.
  */
 export function fleetFlags(settings: FleetSettings): string[] {
   const pairs: [string, string | undefined][] = [
@@ -190,8 +190,8 @@ export function fleetFlags(settings: FleetSettings): string[] {
 /**
  * The addresses that Deno has to permit.
  *
- * @param settings The settings
- * @returns `host:port` of every server
+ * @param settings The settings.
+ * @returns `host:port` of every server.
  */
 export function fleetAddresses(
   settings: Pick<FleetSettings, "servers">,

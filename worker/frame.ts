@@ -31,8 +31,8 @@ const TRIM = /^\p{White_Space}+|\p{White_Space}+$/gu;
  *
  * Never throws: what is no JSON object is a `malformed` frame, an unknown type an `other` frame.
  *
- * @param line The line, with or without its newline
- * @returns The frame
+ * @param line The line, with or without its newline.
+ * @returns The frame.
  *
  * @example A reply
  * ```ts
@@ -51,8 +51,8 @@ export function parseFrame(line: string): Frame {
 /**
  * Reads one line and keeps the object it was read from, for drivers that need more than the frame says.
  *
- * @param line The line, with or without its newline
- * @returns The frame and the object
+ * @param line The line, with or without its newline.
+ * @returns The frame and the object.
  */
 export function parseLine(line: string): ParsedLine {
   const value = parseObject(line);
@@ -64,8 +64,8 @@ export function parseLine(line: string): ParsedLine {
 /**
  * The frame that an already parsed line stands for.
  *
- * @param value The JSON object of the line
- * @returns The frame
+ * @param value The JSON object of the line.
+ * @returns The frame.
  */
 function frameOf(value: JsonObject): Frame {
   const frame = classify(value);
@@ -80,8 +80,8 @@ function frameOf(value: JsonObject): Frame {
 /**
  * Tells whether a value is a JSON object: no array, no `null`.
  *
- * @param value Any value
- * @returns True for a plain object
+ * @param value Any value.
+ * @returns True for a plain object.
  */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -109,7 +109,7 @@ export class FrameLog {
   /**
    * Makes an empty log.
    *
-   * @param options The bounds
+   * @param options The bounds.
    */
   constructor(options: FrameLogOptions = {}) {
     this.#maxFrames = Math.max(1, Math.trunc(options.maxFrames ?? MAX_FRAMES));
@@ -146,7 +146,7 @@ export class FrameLog {
   /**
    * Keeps one more frame and lets go of the oldest ones over the bounds.
    *
-   * @param entry The frame
+   * @param entry The frame.
    */
   push(entry: NewEntry): void {
     if (this.#end - this.#base === this.#maxFrames) this.#drop();
@@ -173,9 +173,9 @@ export class FrameLog {
   /**
    * The frames from a cursor on.
    *
-   * @param cursor The number of the first wanted frame; beyond the end gives nothing and no gap
-   * @param limit Bounds of the answer
-   * @returns The frames and where to go on
+   * @param cursor The number of the first wanted frame; beyond the end gives nothing and no gap.
+   * @param limit Bounds of the answer.
+   * @returns The frames and where to go on.
    */
   since(cursor: number, limit: ReadLimit = {}): LogSlice {
     const maxBytes = limit.maxBytes ?? Infinity;

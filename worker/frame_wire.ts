@@ -41,7 +41,7 @@ export class FrameWire {
   /**
    * Makes the wire side of a log.
    *
-   * @param log The log
+   * @param log The log.
    */
   constructor(log: FrameLog) {
     this.#log = log;
@@ -50,10 +50,10 @@ export class FrameWire {
   /**
    * The result of `stream.read_frames`. It is cut where it would pass the size of a message; `more` says so then.
    *
-   * @param cursor The first wanted frame
-   * @param raw Give each frame its line
-   * @param childAlive Whether the agent lives
-   * @returns The result as JSON
+   * @param cursor The first wanted frame.
+   * @param raw Give each frame its line.
+   * @param childAlive Whether the agent lives.
+   * @returns The result as JSON.
    */
   readResult(cursor: number, raw: boolean, childAlive: boolean): string {
     const slice = this.#log.since(cursor, { maxBytes: MAX_BODY });
@@ -70,8 +70,8 @@ export class FrameWire {
    * Builds the push of the newest batch while its frames are at hand, for followers that are still busy with the one
    * before: later the frames would have to be read from their lines again.
    *
-   * @param raw Give each frame its line
-   * @param maxBytes About how much it may carry
+   * @param raw Give each frame its line.
+   * @param maxBytes About how much it may carry.
    */
   prepare(raw: boolean, maxBytes: number): void {
     this.push(this.#log.batch, raw, maxBytes);
@@ -80,10 +80,10 @@ export class FrameWire {
   /**
    * The next push for a cursor. Clients at the same cursor get the same bytes, also a while later.
    *
-   * @param cursor The first frame the client has not seen
-   * @param raw Give each frame its line
-   * @param maxBytes About how much it may carry
-   * @returns The push, or `undefined` when there is nothing new
+   * @param cursor The first frame the client has not seen.
+   * @param raw Give each frame its line.
+   * @param maxBytes About how much it may carry.
+   * @returns The push, or `undefined` when there is nothing new.
    */
   push(cursor: number, raw: boolean, maxBytes: number): Push | undefined {
     if (cursor >= this.#log.end) return undefined;
@@ -163,9 +163,9 @@ function cutFrame(frame: Frame): Frame {
 /**
  * A value as JSON that is no longer than a bound; long strings in it are cut when it would be.
  *
- * @param value The value
- * @param maxBytes The bound
- * @returns The JSON, or `undefined` when it does not fit, or is nested deeper than JSON goes
+ * @param value The value.
+ * @param maxBytes The bound.
+ * @returns The JSON, or `undefined` when it does not fit, or is nested deeper than JSON goes.
  */
 export function boundedJson(
   value: unknown,

@@ -55,8 +55,8 @@ export class Judge {
   /**
    * Makes a judge.
    *
-   * @param deciders The judges in order
-   * @param listener Takes each verdict once
+   * @param deciders The judges in order.
+   * @param listener Takes each verdict once.
    */
   constructor(deciders: readonly Decider[], listener?: VerdictListener) {
     this.#deciders = deciders;
@@ -66,8 +66,8 @@ export class Judge {
   /**
    * Judges a call before it runs. Plain when every decider answers plainly.
    *
-   * @param call The call
-   * @returns The verdict; never rejects
+   * @param call The call.
+   * @returns The verdict; never rejects.
    */
   judge(call: ToolCall): Verdict | Promise<Verdict> {
     const verdict = this.#whole(call);
@@ -83,8 +83,8 @@ export class Judge {
   /**
    * The verdict for a question of the agent: the one that fell when the call was first seen, or a new one.
    *
-   * @param call The call as the agent asks about it
-   * @returns The verdict; never rejects
+   * @param call The call as the agent asks about it.
+   * @returns The verdict; never rejects.
    */
   recall(call: ToolCall): Verdict | Promise<Verdict> {
     const id = call.toolUseId;
@@ -161,8 +161,8 @@ export class Judge {
 /**
  * The answer to an ask that follows from a verdict, or `undefined` when a person has to say.
  *
- * @param verdict The verdict
- * @returns The answer
+ * @param verdict The verdict.
+ * @returns The answer.
  */
 export function answerOf(verdict: Verdict): AskAnswer | undefined {
   switch (verdict.decision) {
@@ -181,8 +181,8 @@ export function answerOf(verdict: Verdict): AskAnswer | undefined {
  * The inner answer to a PreToolUse callback: deny, ask, or nothing, which leaves the call to the agent's own rules. It
  * is never an error, because an error lets the call through.
  *
- * @param verdict The verdict
- * @returns The object for `response.response`
+ * @param verdict The verdict.
+ * @returns The object for `response.response`.
  */
 export function hookAnswer(verdict: Verdict): Record<string, unknown> {
   const output: Record<string, unknown> = { hookEventName: "PreToolUse" };
@@ -204,10 +204,10 @@ export function hookAnswer(verdict: Verdict): Record<string, unknown> {
 /**
  * The line that answers an ask, in the exact form of the control protocol.
  *
- * @param requestId The ask
- * @param answer The answer
- * @param input The call's own arguments, which go back unchanged unless the answer replaces them
- * @returns One JSON line without its newline
+ * @param requestId The ask.
+ * @param answer The answer.
+ * @param input The call's own arguments, which go back unchanged unless the answer replaces them.
+ * @returns One JSON line without its newline.
  */
 export function askResponse(
   requestId: string,
@@ -225,9 +225,9 @@ export function askResponse(
 /**
  * The line that answers a control request with success.
  *
- * @param requestId The request
- * @param response The inner answer
- * @returns One JSON line without its newline
+ * @param requestId The request.
+ * @param response The inner answer.
+ * @returns One JSON line without its newline.
  */
 export function controlSuccess(requestId: string, response: unknown): string {
   return JSON.stringify({
@@ -239,9 +239,9 @@ export function controlSuccess(requestId: string, response: unknown): string {
 /**
  * The line that answers a control request with an error. Never for a `hook_callback`: there an error lets the call run.
  *
- * @param requestId The request
- * @param error What is wrong
- * @returns One JSON line without its newline
+ * @param requestId The request.
+ * @param error What is wrong.
+ * @returns One JSON line without its newline.
  */
 export function controlError(requestId: string, error: string): string {
   return JSON.stringify({

@@ -71,8 +71,8 @@ export class LineReader {
   /**
    * Takes a stream over.
    *
-   * @param stream The stream
-   * @param maxLineBytes How many bytes of one line are kept
+   * @param stream The stream.
+   * @param maxLineBytes How many bytes of one line are kept.
    */
   constructor(stream: ReadableStream<Uint8Array>, maxLineBytes: number) {
     this.#source = sourceOf(stream);
@@ -84,7 +84,7 @@ export class LineReader {
   /**
    * All batches to the end of the stream.
    *
-   * @returns The batches
+   * @returns The batches.
    */
   async *batches(): AsyncGenerator<readonly AgentLine[], void, undefined> {
     try {
@@ -110,7 +110,7 @@ export class LineReader {
   /**
    * Waits for the end of the stream, but only as long as something still comes.
    *
-   * @param silenceMs How long nothing may come
+   * @param silenceMs How long nothing may come.
    */
   async drain(silenceMs: number): Promise<void> {
     const start = performance.now();

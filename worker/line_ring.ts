@@ -21,8 +21,8 @@ export class LineRing {
   /**
    * Makes an empty ring.
    *
-   * @param maxLines How many lines it holds at most
-   * @param maxBytes How many bytes it holds at most
+   * @param maxLines How many lines it holds at most.
+   * @param maxBytes How many bytes it holds at most.
    */
   constructor(maxLines: number, maxBytes: number) {
     this.#maxLines = maxLines;
@@ -41,9 +41,9 @@ export class LineRing {
   /**
    * Copies a line in.
    *
-   * @param number Its number, larger than all before
-   * @param line Its bytes, no more than the bound
-   * @returns The number before which lines were written over, 0 for none
+   * @param number Its number, larger than all before.
+   * @param line Its bytes, no more than the bound.
+   * @returns The number before which lines were written over, 0 for none.
    */
   push(number: number, line: Uint8Array): number {
     let start = this.#place(line.length);
@@ -75,8 +75,8 @@ export class LineRing {
   /**
    * The bytes of a line, valid until the next push.
    *
-   * @param number Its number
-   * @returns The bytes, or `undefined` when it is not held here
+   * @param number Its number.
+   * @returns The bytes, or `undefined` when it is not held here.
    */
   at(number: number): Uint8Array | undefined {
     const slot = number % this.#maxLines;
@@ -88,7 +88,7 @@ export class LineRing {
   /**
    * Lets a line go.
    *
-   * @param number Its number; lines are let go oldest first
+   * @param number Its number; lines are let go oldest first.
    */
   drop(number: number): void {
     const slot = number % this.#maxLines;

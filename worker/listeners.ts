@@ -12,7 +12,7 @@ export class Listeners<T> {
   /**
    * Makes an empty set.
    *
-   * @param log Takes a line about a listener that failed
+   * @param log Takes a line about a listener that failed.
    */
   constructor(log: (line: string) => void) {
     this.#log = log;
@@ -21,8 +21,8 @@ export class Listeners<T> {
   /**
    * Adds one.
    *
-   * @param listener The function
-   * @returns Takes it out again
+   * @param listener The function.
+   * @returns Takes it out again.
    */
   add(listener: (event: T) => void): () => void {
     this.#all.add(listener);
@@ -32,7 +32,7 @@ export class Listeners<T> {
   /**
    * Tells all of them, those that come or go meanwhile left aside.
    *
-   * @param event What happened
+   * @param event What happened.
    */
   tell(event: T): void {
     for (const listener of [...this.#all]) {

@@ -22,8 +22,8 @@ export class OutcomeBook {
   /**
    * Waits for the end of a turn.
    *
-   * @param turn The id of a turn that is open
-   * @returns Resolves with the outcome
+   * @param turn The id of a turn that is open.
+   * @returns Resolves with the outcome.
    */
   wait(turn: string): Promise<TurnOutcome> {
     return new Promise((resolve) => {
@@ -36,7 +36,7 @@ export class OutcomeBook {
   /**
    * Takes an outcome down and tells those who wait.
    *
-   * @param outcome The outcome
+   * @param outcome The outcome.
    */
   settle(outcome: TurnOutcome): void {
     this.#last = [...this.#last.slice(1 - KEPT), outcome];
@@ -50,8 +50,8 @@ export class OutcomeBook {
 /**
  * What is said of a turn that nobody knows.
  *
- * @param turn The id
- * @returns The outcome
+ * @param turn The id.
+ * @returns The outcome.
  */
 export function unknownOutcome(turn: string): TurnOutcome {
   return {

@@ -103,10 +103,10 @@ export class Posture implements Decider {
   /**
    * Makes a posture from rules that are already read. Most callers want {@linkcode createPosture}.
    *
-   * @param cwd The session's directory without links
-   * @param host The host's rules
-   * @param project The project's rules, as far as they count, and how to read them again
-   * @param roots Directories without links that tools may reach besides the session's own
+   * @param cwd The session's directory without links.
+   * @param host The host's rules.
+   * @param project The project's rules, as far as they count, and how to read them again.
+   * @param roots Directories without links that tools may reach besides the session's own.
    */
   constructor(
     cwd: string,
@@ -129,8 +129,8 @@ export class Posture implements Decider {
   /**
    * Judges one call.
    *
-   * @param call The call
-   * @returns The verdict; `reason` is always set unless it is allowed
+   * @param call The call.
+   * @returns The verdict; `reason` is always set unless it is allowed.
    */
   decide(call: ToolCall): Verdict {
     this.#refresh();
@@ -232,8 +232,8 @@ export class Posture implements Decider {
 /**
  * Builds the posture of a session: the host's rules, and the project's where they count.
  *
- * @param options The directory and the rules
- * @returns The posture
+ * @param options The directory and the rules.
+ * @returns The posture.
  *
  * @example Default deny
  * ```ts

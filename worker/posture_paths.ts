@@ -41,9 +41,9 @@ const TOO_MUCH = "/(too much to look through)";
  * The paths a call names: by the keys of the known tools, by the name of the key for unknown ones, in lists and
  * nested objects too.
  *
- * @param toolName The tool
- * @param input Its arguments
- * @returns The paths as written
+ * @param toolName The tool.
+ * @param input Its arguments.
+ * @returns The paths as written.
  */
 export function toolPaths(toolName: string, input: unknown): string[] {
   const known = KNOWN[toolName];
@@ -62,9 +62,9 @@ export function toolPaths(toolName: string, input: unknown): string[] {
  * Other strings of an unknown tool's arguments that read like a path that leads somewhere: absolute, from home, or
  * with a step up.
  *
- * @param toolName The tool
- * @param input Its arguments
- * @returns The strings
+ * @param toolName The tool.
+ * @param input Its arguments.
+ * @returns The strings.
  */
 export function suspectPaths(toolName: string, input: unknown): string[] {
   if (KNOWN[toolName] !== undefined) return [];
@@ -78,11 +78,11 @@ export function suspectPaths(toolName: string, input: unknown): string[] {
  * Tells whether a path may lead out of a directory, however its reader takes it: literally, trimmed, without its
  * quotes, as a `file:` address; folded by name or walked through links.
  *
- * @param raw The path as written
- * @param cwd The directory, without links
- * @param expands True when the reader may know `$HOME` and the like
- * @param roots Directories that count as inside too, links resolved
- * @returns True when one reading leads outside
+ * @param raw The path as written.
+ * @param cwd The directory, without links.
+ * @param expands True when the reader may know `$HOME` and the like.
+ * @param roots Directories that count as inside too, links resolved.
+ * @returns True when one reading leads outside.
  */
 export function escapesDirectory(
   raw: string,
@@ -96,9 +96,9 @@ export function escapesDirectory(
 /**
  * Where a path leads when it is walked through links.
  *
- * @param path The path
- * @param cwd The directory it starts from
- * @returns The place, or `undefined` when it leads nowhere
+ * @param path The path.
+ * @param cwd The directory it starts from.
+ * @returns The place, or `undefined` when it leads nowhere.
  */
 export function targetOf(path: string, cwd: string): string | undefined {
   try {

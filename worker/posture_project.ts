@@ -21,9 +21,9 @@ export const NO_RULES: ProjectRules = { allow: [], deny: [], ask: [] };
 /**
  * Tells whether Claude Code's own trust question was answered with yes for a directory.
  *
- * @param cwd The directory
- * @param home The home directory that holds `.claude.json`
- * @returns True when the project is trusted
+ * @param cwd The directory.
+ * @param home The home directory that holds `.claude.json`.
+ * @returns True when the project is trusted.
  */
 export async function isTrustedProject(
   cwd: string,

@@ -39,9 +39,9 @@ export interface RecoveredWorker {
  * stale socket, marks row and state as orphaned, lets the dead claim go. Live workers, those that
  * do not answer too, are not touched.
  *
- * @param home The home, or its path
- * @param options How long to wait for each worker
- * @returns What was found of each
+ * @param home The home, or its path.
+ * @param options How long to wait for each worker.
+ * @returns What was found of each.
  */
 export async function recoverWorkers(
   home: WorkerHome | string,
@@ -144,9 +144,9 @@ export interface ReapReport {
  * Clears away workers that have ended: recovers the dead ones, stops those at rest for too long if
  * asked to, drops their rows and moves their directories under `.orphaned`.
  *
- * @param home The home, or its path
- * @param options Whom to stop
- * @returns What was done
+ * @param home The home, or its path.
+ * @param options Whom to stop.
+ * @returns What was done.
  */
 export async function reapWorkers(
   home: WorkerHome | string,

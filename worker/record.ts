@@ -45,8 +45,8 @@ export class WorkerRecord {
   /**
    * Makes the record of a worker; nothing is written.
    *
-   * @param options The worker
-   * @throws {RangeError} when the name is no plain name or the socket's path would be too long
+   * @param options The worker.
+   * @throws {RangeError} When the name is no plain name or the socket's path would be too long.
    */
   constructor(options: WorkerOptions) {
     this.#options = options;
@@ -63,7 +63,7 @@ export class WorkerRecord {
   /**
    * Takes the name and the claim, and ends what a killed worker has left, so that the session has one writer.
    *
-   * @throws {Deno.errors.Busy} when the name or the session belongs to a live worker, or the brake is on
+   * @throws {Deno.errors.Busy} When the name or the session belongs to a live worker, or the brake is on.
    */
   async prepare(): Promise<void> {
     const { shortId } = this.#options;
@@ -90,8 +90,8 @@ export class WorkerRecord {
   /**
    * Claims a session that the agent says it writes. A caller who brings the argv answers for its session.
    *
-   * @param sessionId The session
-   * @throws {Deno.errors.Busy} when somebody else writes it
+   * @param sessionId The session.
+   * @throws {Deno.errors.Busy} When somebody else writes it.
    */
   async claim(sessionId: string | undefined): Promise<void> {
     const { claim, driver, shortId } = this.#options;
@@ -102,7 +102,7 @@ export class WorkerRecord {
   /**
    * The agent did not come up.
    *
-   * @param error Why
+   * @param error Why.
    */
   async startFailed(error: unknown): Promise<void> {
     // A program that is not there is no session that keeps dying.
@@ -115,7 +115,7 @@ export class WorkerRecord {
   /**
    * The agent is up.
    *
-   * @param session The session
+   * @param session The session.
    */
   async live(session: Session): Promise<void> {
     this.#startedAt = performance.now();
@@ -158,9 +158,9 @@ export class WorkerRecord {
   /**
    * The agent has ended: event, row, state, in this order. What cannot be written is logged.
    *
-   * @param reason Why the worker ends
-   * @param end How the agent ended
-   * @param session The session
+   * @param reason Why the worker ends.
+   * @param end How the agent ended.
+   * @param session The session.
    */
   async ended(
     reason: EndReason,
@@ -200,8 +200,8 @@ export class WorkerRecord {
   /**
    * Appends an event; events keep their order.
    *
-   * @param type What happened
-   * @param data Its facts
+   * @param type What happened.
+   * @param data Its facts.
    */
   event(type: string, data: Record<string, unknown>): void {
     const { shortId } = this.#options;

@@ -35,8 +35,8 @@ export class RpcError extends Error {
   /**
    * Makes the error.
    *
-   * @param code The code on the wire
-   * @param message What is wrong
+   * @param code The code on the wire.
+   * @param message What is wrong.
    */
   constructor(code: RpcErrorCode, message: string) {
     super(message);
@@ -70,9 +70,9 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 /**
  * Puts a JSON text into a frame.
  *
- * @param json The body
- * @returns Length and body
- * @throws {RangeError} when the body is larger than a frame may be
+ * @param json The body.
+ * @returns Length and body.
+ * @throws {RangeError} When the body is larger than a frame may be.
  */
 export function encodeMessage(json: string): Uint8Array<ArrayBuffer> {
   // Four characters of one byte each keep the place of the length.
@@ -90,8 +90,8 @@ export function encodeMessage(json: string): Uint8Array<ArrayBuffer> {
 /**
  * Reads a request.
  *
- * @param body The body of a frame
- * @returns The request, or why it is none and the id when it has one
+ * @param body The body of a frame.
+ * @returns The request, or why it is none and the id when it has one.
  */
 export function parseRequest(body: Uint8Array): ParsedRequest {
   let text: string;
@@ -155,9 +155,9 @@ function idOf(id: unknown, text: string): string | undefined {
 /**
  * The JSON of a success.
  *
- * @param id The request's id
- * @param result The result as JSON
- * @returns The body
+ * @param id The request's id.
+ * @param result The result as JSON.
+ * @returns The body.
  */
 export function successBody(id: string, result: string): string {
   return `{"id":${id},"result":${result}}`;
@@ -166,10 +166,10 @@ export function successBody(id: string, result: string): string {
 /**
  * The JSON of an error.
  *
- * @param id The request's id
- * @param code The code
- * @param message What is wrong
- * @returns The body
+ * @param id The request's id.
+ * @param code The code.
+ * @param message What is wrong.
+ * @returns The body.
  */
 export function errorBody(
   id: string,
@@ -195,7 +195,7 @@ export class MessageReader {
   /**
    * Takes a connection over.
    *
-   * @param source The connection
+   * @param source The connection.
    */
   constructor(source: ByteSource) {
     this.#source = source;
@@ -204,9 +204,9 @@ export class MessageReader {
   /**
    * The next body. It is valid until the next call.
    *
-   * @returns The body, or `null` at a clean end
-   * @throws {RangeError} when the frame says that it is larger than a frame may be
-   * @throws {Deno.errors.UnexpectedEof} when the connection ends inside a frame
+   * @returns The body, or `null` at a clean end.
+   * @throws {RangeError} When the frame says that it is larger than a frame may be.
+   * @throws {Deno.errors.UnexpectedEof} When the connection ends inside a frame.
    */
   async next(): Promise<Uint8Array | null> {
     for (;;) {

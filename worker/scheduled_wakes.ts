@@ -19,9 +19,9 @@ export class ScheduledWakes {
   /**
    * A call that may schedule something, or take it back; it counts once it is answered.
    *
-   * @param id The call
-   * @param tool The tool
-   * @param input Its arguments
+   * @param id The call.
+   * @param tool The tool.
+   * @param input Its arguments.
    */
   called(id: string, tool: string, input: unknown): void {
     if (tool === "ScheduleWakeup" || tool === "CronDelete") {
@@ -34,8 +34,8 @@ export class ScheduledWakes {
   /**
    * A call was answered.
    *
-   * @param id The call
-   * @param failed Whether it failed
+   * @param id The call.
+   * @param failed Whether it failed.
    */
   answered(id: string, failed: boolean): void {
     const call = this.#calls.get(id);

@@ -99,7 +99,7 @@ export function scriptedExample(name: string): URL {
  * How the agent is started: argv and environment of its Deno child.
  *
  * @param args The command line of the agent, `--script FILE` among it.
- * @returns argv, the environment it needs, and what an isolated child must see.
+ * @returns Argv, the environment it needs, and what an isolated child must see.
  *
  * @example
  * ```ts

@@ -60,8 +60,8 @@ export class WorkerServer {
   /**
    * Serves a session on a bound socket.
    *
-   * @param socket The socket
-   * @param port The session and its end
+   * @param socket The socket.
+   * @param port The session and its end.
    */
   constructor(socket: OwnedSocket, port: ServerPort) {
     this.#socket = socket;
@@ -85,7 +85,7 @@ export class WorkerServer {
   /**
    * Gives every subscriber its last frames and the reason of the end, and lets all clients go.
    *
-   * @param reason Why the worker ends
+   * @param reason Why the worker ends.
    */
   async close(reason: string): Promise<void> {
     this.stop();

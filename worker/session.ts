@@ -65,7 +65,7 @@ export class Session {
   /**
    * Makes a session; nothing is started.
    *
-   * @param options The agent and the rules
+   * @param options The agent and the rules.
    */
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -104,8 +104,8 @@ export class Session {
   /**
    * Starts the agent and reads it to its end.
    *
-   * @param start The session to make or to go on with
-   * @returns What the agent says about itself
+   * @param start The session to make or to go on with.
+   * @returns What the agent says about itself.
    */
   async start(
     start: Pick<AgentStart, "sessionId" | "resume" | "model" | "env"> = {},
@@ -206,8 +206,8 @@ export class Session {
   /**
    * Calls a function after each change.
    *
-   * @param watcher The function
-   * @returns Ends it
+   * @param watcher The function.
+   * @returns Ends it.
    */
   watch(watcher: (change: SessionChange) => void): () => void {
     return this.#watchers.add(watcher);
@@ -216,8 +216,8 @@ export class Session {
   /**
    * Calls a function after each verdict.
    *
-   * @param listener The function
-   * @returns Ends it
+   * @param listener The function.
+   * @returns Ends it.
    */
   onVerdict(listener: (judged: JudgedCall) => void): () => void {
     return this.#judged.add(listener);
@@ -226,7 +226,7 @@ export class Session {
   /**
    * Lets a server slow the reading of the agent a little, so that clients that keep up are not overrun by a flood.
    *
-   * @param pace Gives a promise to wait for, or `undefined` to go on at once
+   * @param pace Gives a promise to wait for, or `undefined` to go on at once.
    */
   paceBy(pace: () => Promise<void> | undefined): void {
     this.#pace = pace;
@@ -235,7 +235,7 @@ export class Session {
   /**
    * Counts somebody in who answers questions.
    *
-   * @returns Counts them out again
+   * @returns Counts them out again.
    */
   attachAnswerer(): () => void {
     return this.#asks.attach();
@@ -244,9 +244,9 @@ export class Session {
   /**
    * Sends a turn. The same id is not sent twice.
    *
-   * @param turn The turn; without an id it gets one
-   * @returns The id and what was written
-   * @throws {AgentBusyError} when too much waits for the agent already
+   * @param turn The turn; without an id it gets one.
+   * @returns The id and what was written.
+   * @throws {AgentBusyError} When too much waits for the agent already.
    */
   async send(turn: AgentTurn): Promise<SentTurn> {
     this.touch();
@@ -273,8 +273,8 @@ export class Session {
   /**
    * How a turn ends.
    *
-   * @param turn The id of a turn that was sent
-   * @returns Resolves with the outcome; with `lost` when the agent ends first or the id is unknown
+   * @param turn The id of a turn that was sent.
+   * @returns Resolves with the outcome; with `lost` when the agent ends first or the id is unknown.
    */
   outcome(turn: string): Promise<TurnOutcome> {
     const known = this.#turns.outcome(turn);
@@ -299,9 +299,9 @@ export class Session {
   /**
    * Answers an open question.
    *
-   * @param id The question
-   * @param answer The answer
-   * @returns False when it is not open
+   * @param id The question.
+   * @param answer The answer.
+   * @returns False when it is not open.
    */
   answer(id: string, answer: AskAnswer): boolean {
     this.touch();
@@ -311,8 +311,8 @@ export class Session {
   /**
    * Ends the agent.
    *
-   * @param options How long to wait at each step
-   * @returns How it ended
+   * @param options How long to wait at each step.
+   * @returns How it ended.
    */
   async close(
     options: { eofMs?: number; termMs?: number } = {},

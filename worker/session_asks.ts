@@ -37,7 +37,7 @@ export class SessionAsks {
   /**
    * Opens the book.
    *
-   * @param port The session
+   * @param port The session.
    */
   constructor(port: SessionAsksPort) {
     this.#port = port;
@@ -67,7 +67,7 @@ export class SessionAsks {
   /**
    * Counts somebody in who answers.
    *
-   * @returns Counts them out again
+   * @returns Counts them out again.
    */
   attach(): () => void {
     this.#answerers++;
@@ -81,9 +81,9 @@ export class SessionAsks {
   /**
    * Answers an open question.
    *
-   * @param id The question
-   * @param answer The answer
-   * @returns False when it is not open
+   * @param id The question.
+   * @param answer The answer.
+   * @returns False when it is not open.
    */
   answer(id: string, answer: AskAnswer): boolean {
     return this.#book.answer(id, answer);
@@ -97,8 +97,8 @@ export class SessionAsks {
   /**
    * Answers a question before its frame is kept, when the answer is known; else holds it.
    *
-   * @param frame The question
-   * @returns True when it is answered
+   * @param frame The question.
+   * @returns True when it is answered.
    */
   take(frame: ControlRequestFrame): boolean {
     if (frame.request_id === "") return true;

@@ -41,7 +41,7 @@ export class SessionClaims {
   /**
    * Makes an empty set of claims.
    *
-   * @param options Where claims are
+   * @param options Where claims are.
    */
   constructor(options: SessionClaimsOptions) {
     this.#options = options;
@@ -51,9 +51,9 @@ export class SessionClaims {
    * Claims a session, unless it is ours already. An agent that a killed worker has left on it is ended first.
    * A claim store that cannot be used stops nobody; a live writer does.
    *
-   * @param sessionId The session
-   * @param holder Who claims it
-   * @throws {Deno.errors.Busy} when somebody else writes it, or what was left on it does not die
+   * @param sessionId The session.
+   * @param holder Who claims it.
+   * @throws {Deno.errors.Busy} When somebody else writes it, or what was left on it does not die.
    */
   take(sessionId: string, holder: string): Promise<void> {
     return this.#next(() => this.#take(sessionId, holder));
@@ -88,7 +88,7 @@ export class SessionClaims {
   /**
    * Notes the agent's process in the claims, so that whoever takes them from a killed worker finds it.
    *
-   * @param agent The process
+   * @param agent The process.
    */
   writtenBy(agent: ProcessMark): Promise<void> {
     return this.#next(() => this.#mark(agent));

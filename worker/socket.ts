@@ -13,8 +13,8 @@ const RETRY_MS = 100;
 /**
  * Where a socket is bound before it is moved to its place: closing the listener unlinks this name and no other.
  *
- * @param path The socket's place
- * @returns The name, no longer than the place
+ * @param path The socket's place.
+ * @returns The name, no longer than the place.
  */
 export function besideOf(path: string): string {
   return `${path.slice(0, path.lastIndexOf("/"))}/w.sock`;
@@ -42,8 +42,8 @@ export class OwnedSocket {
    *
    * Needs read and write of the directory and `--allow-net=unix:` of both names.
    *
-   * @param path Where it will be
-   * @returns The socket, listening
+   * @param path Where it will be.
+   * @returns The socket, listening.
    */
   static async bind(path: string): Promise<OwnedSocket> {
     checkSocketPath(path);
@@ -67,7 +67,7 @@ export class OwnedSocket {
   /**
    * The next connection. When none can be taken for a while, because this process has too many files open, it waits.
    *
-   * @returns The connection, or `undefined` after {@linkcode stop}
+   * @returns The connection, or `undefined` after {@linkcode stop}.
    */
   async accept(): Promise<Deno.UnixConn | undefined> {
     while (!this.#stopped) {

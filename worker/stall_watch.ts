@@ -13,7 +13,7 @@ export interface StallPort {
   /**
    * Takes note of a stall, once for each silence.
    *
-   * @param silentMs How long it has been
+   * @param silentMs How long it has been.
    */
   stalled(silentMs: number): void;
 }
@@ -28,8 +28,8 @@ export class StallWatch {
   /**
    * Makes a watch; nothing is armed.
    *
-   * @param limitMs How long a running turn may be silent; 0 for ever
-   * @param port The session
+   * @param limitMs How long a running turn may be silent; 0 for ever.
+   * @param port The session.
    */
   constructor(limitMs: number, port: StallPort) {
     this.#limit = limitMs;
@@ -49,7 +49,7 @@ export class StallWatch {
   /**
    * Watches or rests.
    *
-   * @param running Whether a turn runs
+   * @param running Whether a turn runs.
    */
   watch(running: boolean): void {
     if (running && this.#limit > 0) {

@@ -6,7 +6,7 @@ export class Tail {
   /**
    * Makes an empty tail.
    *
-   * @param cap How many bytes are kept
+   * @param cap How many bytes are kept.
    */
   constructor(cap: number) {
     this.#cap = cap;
@@ -15,7 +15,7 @@ export class Tail {
   /**
    * Takes the next bytes.
    *
-   * @param chunk The bytes
+   * @param chunk The bytes.
    */
   push(chunk: Uint8Array): void {
     const kept = chunk.length >= this.#cap
@@ -39,9 +39,9 @@ export class Tail {
 /**
  * The last bytes of a text that fit, never cutting a character in two.
  *
- * @param bytes The text in UTF-8
- * @param cap How many bytes are wanted at most
- * @returns The end of the text
+ * @param bytes The text in UTF-8.
+ * @param cap How many bytes are wanted at most.
+ * @returns The end of the text.
  */
 function trimTail(bytes: Uint8Array, cap: number): Uint8Array {
   let start = Math.max(0, bytes.length - cap);

@@ -126,7 +126,7 @@ export class TurnState {
   /**
    * Says how many turns are written and not finished.
    *
-   * @param count The number
+   * @param count The number.
    */
   turnsPending(count: number): void {
     this.#pending = count;
@@ -135,7 +135,7 @@ export class TurnState {
   /**
    * An ask was answered by us.
    *
-   * @param requestId The ask
+   * @param requestId The ask.
    */
   answered(requestId: string): void {
     this.#closeAsk(requestId);
@@ -161,7 +161,7 @@ export class TurnState {
   /**
    * Takes the next frame into account.
    *
-   * @param frame The frame
+   * @param frame The frame.
    */
   apply(frame: Frame): void {
     switch (frame.kind) {

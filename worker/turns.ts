@@ -93,7 +93,7 @@ export class TurnLedger {
   /**
    * Opens an empty book.
    *
-   * @param options What is known of the agent
+   * @param options What is known of the agent.
    */
   constructor(options: TurnLedgerOptions = {}) {
     this.#replays = options.replays ?? false;
@@ -128,8 +128,8 @@ export class TurnLedger {
   /**
    * Where a turn stands.
    *
-   * @param id The turn
-   * @returns Its phase, or `undefined` for an unknown one
+   * @param id The turn.
+   * @returns Its phase, or `undefined` for an unknown one.
    */
   phase(id: string): TurnPhase | undefined {
     return this.#open.get(id)?.phase ??
@@ -139,8 +139,8 @@ export class TurnLedger {
   /**
    * How a turn ended.
    *
-   * @param id The turn
-   * @returns The outcome, or `undefined` while it is open or unknown
+   * @param id The turn.
+   * @returns The outcome, or `undefined` while it is open or unknown.
    */
   outcome(id: string): TurnOutcome | undefined {
     return this.#done.get(id);
@@ -149,8 +149,8 @@ export class TurnLedger {
   /**
    * A turn goes to the agent.
    *
-   * @param id The turn
-   * @param stamped True when the agent gets the id too and echoes it
+   * @param id The turn.
+   * @param stamped True when the agent gets the id too and echoes it.
    */
   written(id: string, stamped: boolean): void {
     this.#open.set(id, { id, stamped, phase: "written" });
@@ -159,7 +159,7 @@ export class TurnLedger {
   /**
    * A turn could not be given to the agent after all.
    *
-   * @param id The turn
+   * @param id The turn.
    */
   withdrawn(id: string): void {
     this.#open.delete(id);
@@ -168,7 +168,7 @@ export class TurnLedger {
   /**
    * A call was refused by us.
    *
-   * @param call The call
+   * @param call The call.
    */
   denied(call: DeniedCall): void {
     if (
@@ -181,8 +181,8 @@ export class TurnLedger {
   /**
    * Takes the next frame into account.
    *
-   * @param frame The frame
-   * @returns The outcome when the frame ended one or more turns
+   * @param frame The frame.
+   * @returns The outcome when the frame ended one or more turns.
    */
   apply(frame: Frame): TurnOutcome | undefined {
     switch (frame.kind) {
@@ -212,7 +212,7 @@ export class TurnLedger {
   /**
    * The agent's process ended: what was open is lost.
    *
-   * @returns The outcome, or `undefined` when nothing was open
+   * @returns The outcome, or `undefined` when nothing was open.
    */
   ended(): TurnOutcome | undefined {
     if (this.#open.size === 0) return undefined;

@@ -58,8 +58,8 @@ export class Worker implements AsyncDisposable {
   /**
    * Wraps what {@linkcode runWorker} has started.
    *
-   * @param options The options of the worker
-   * @param parts The started parts
+   * @param options The options of the worker.
+   * @param parts The started parts.
    */
   constructor(
     options: WorkerOptions,
@@ -116,8 +116,8 @@ export class Worker implements AsyncDisposable {
    * The frames of the session: those that are kept from a number on, then each new one, to the end of the session.
    * A reader that is too slow misses frames and is told so by `gap`; it holds up nobody.
    *
-   * @param options `cursor`: the first wanted frame, 0 by default
-   * @returns The frames
+   * @param options `cursor`: the first wanted frame, 0 by default.
+   * @returns The frames.
    */
   async *frames(
     options: { cursor?: number } = {},
@@ -152,9 +152,9 @@ export class Worker implements AsyncDisposable {
   /**
    * Sends a turn.
    *
-   * @param turn The turn or its text
-   * @returns The id of the turn and what was written
-   * @throws {AgentBusyError} when too much waits for the agent already
+   * @param turn The turn or its text.
+   * @returns The id of the turn and what was written.
+   * @throws {AgentBusyError} When too much waits for the agent already.
    */
   send(turn: AgentTurn | string): Promise<SentTurn> {
     return this.session.send(typeof turn === "string" ? { text: turn } : turn);
@@ -163,8 +163,8 @@ export class Worker implements AsyncDisposable {
   /**
    * Sends a turn and waits for its end.
    *
-   * @param turn The turn or its text
-   * @returns How it ended
+   * @param turn The turn or its text.
+   * @returns How it ended.
    */
   async ask(turn: AgentTurn | string): Promise<TurnOutcome> {
     const sent = await this.send(turn);
@@ -174,8 +174,8 @@ export class Worker implements AsyncDisposable {
   /**
    * How a turn ends.
    *
-   * @param turn The id of a turn that was sent
-   * @returns Resolves with the outcome
+   * @param turn The id of a turn that was sent.
+   * @returns Resolves with the outcome.
    */
   outcome(turn: string): Promise<TurnOutcome> {
     return this.session.outcome(turn);
@@ -189,9 +189,9 @@ export class Worker implements AsyncDisposable {
   /**
    * Answers a question.
    *
-   * @param id The question
-   * @param answer The answer
-   * @returns False when it is not open
+   * @param id The question.
+   * @param answer The answer.
+   * @returns False when it is not open.
    */
   answer(id: string, answer: AskAnswer): boolean {
     return this.session.answer(id, answer);
@@ -200,8 +200,8 @@ export class Worker implements AsyncDisposable {
   /**
    * Calls a function after each verdict on a call, whoever decided.
    *
-   * @param listener The function
-   * @returns Ends it
+   * @param listener The function.
+   * @returns Ends it.
    */
   onVerdict(listener: (judged: JudgedCall) => void): () => void {
     return this.session.onVerdict(listener);
@@ -210,7 +210,7 @@ export class Worker implements AsyncDisposable {
   /**
    * Ends the worker: the agent first, then the record, the socket and the claim.
    *
-   * @returns How it ended
+   * @returns How it ended.
    */
   async end(): Promise<WorkerEnd> {
     await this.#close("shutdown");
@@ -277,11 +277,11 @@ export class Worker implements AsyncDisposable {
 /**
  * Starts a worker: claims the session, starts the agent, waits for its gate, writes the record and binds the socket.
  *
- * @param options The session, the agent and the rules
- * @returns The running worker
- * @throws {AgentStartError} when the agent does not come up
- * @throws {Deno.errors.NotFound} when the agent's program or the directory does not exist
- * @throws {Deno.errors.Busy} when the session, one that the agent names itself too, or the socket belongs to a live worker
+ * @param options The session, the agent and the rules.
+ * @returns The running worker.
+ * @throws {AgentStartError} When the agent does not come up.
+ * @throws {Deno.errors.NotFound} When the agent's program or the directory does not exist.
+ * @throws {Deno.errors.Busy} When the session, one that the agent names itself too, or the socket belongs to a live worker.
  */
 export async function runWorker(options: WorkerOptions): Promise<Worker> {
   const record = new WorkerRecord(options);

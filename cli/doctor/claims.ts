@@ -11,7 +11,7 @@ import type { Finding, Scene } from "./finding.ts";
  * takes them over; mending removes them.
  *
  * @param scene Whether to mend.
- * @returns one line per dead claim, or one that says there is none.
+ * @returns One line per dead claim, or one that says there is none.
  */
 export async function checkClaims({ fix }: Scene): Promise<Finding[]> {
   const area = "claims";

@@ -7,7 +7,7 @@ import type { Finding, Scene } from "./finding.ts";
  * configuration, or `$BULKHEAD_FLEET`.
  *
  * @param scene Where to look.
- * @returns version, streams, rights and clock; nothing without a fleet.
+ * @returns Version, streams, rights and clock; nothing without a fleet.
  */
 export async function checkFleet({ home }: Scene): Promise<Finding[]> {
   const area = "fleet";

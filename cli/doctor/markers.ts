@@ -7,7 +7,7 @@ import type { Finding, Scene } from "./finding.ts";
  * judged by when its host has died, and nothing once the session has ended too.
  *
  * @param scene The home.
- * @returns one line per left-over marker, or one that says there is none.
+ * @returns One line per left-over marker, or one that says there is none.
  */
 export async function checkMarkers({ home, fix }: Scene): Promise<Finding[]> {
   const area = "markers";

@@ -37,8 +37,8 @@ export const AGENT_PROGRAMS: Record<string, { program: string; fix: string }> =
  * @param places Where the session lives.
  * @param marker Writes what judges calls when we are gone, for agents whose gate is
  * a process of its own; nothing when nothing judges them.
- * @returns the agent.
- * @throws {Deno.errors.NotFound} when its program is not installed.
+ * @returns The agent.
+ * @throws {Deno.errors.NotFound} When its program is not installed.
  */
 export async function chooseAgent(
   args: RunArguments,
@@ -111,7 +111,7 @@ async function judgedBy(
  * Where a program is on our PATH; without a PATH it is nowhere.
  *
  * @param name Its name.
- * @returns its path, if it is installed.
+ * @returns Its path, if it is installed.
  */
 export function programPath(name: string): string | undefined {
   return findExecutable(name, "/", Deno.env.get("PATH") ?? "") ?? undefined;

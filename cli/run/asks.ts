@@ -10,7 +10,7 @@ import { describeInput } from "./describe.ts";
  * @param session The session.
  * @param io The terminal.
  * @param readLine Reads what the person types.
- * @returns stops answering.
+ * @returns Stops answering.
  */
 export function answerInPlace(
   session: Session,
@@ -40,7 +40,7 @@ export function answerInPlace(
  *
  * @param session The session.
  * @param told Told each question.
- * @returns stops answering.
+ * @returns Stops answering.
  */
 export function approveAll(
   session: Session,

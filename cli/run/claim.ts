@@ -9,8 +9,8 @@ import type { Places } from "./places.ts";
  *
  * @param places The workspace, and where claims lie.
  * @param warn Told when claims cannot be kept.
- * @returns lets the workspace go.
- * @throws {Deno.errors.Busy} when another run has it.
+ * @returns Lets the workspace go.
+ * @throws {Deno.errors.Busy} When another run has it.
  */
 export async function claimWorkspace(
   places: Places,

@@ -13,7 +13,7 @@ export interface GuardScope {
  * The marker that says what may be written.
  *
  * @param scope The roots.
- * @returns an armed marker without an end.
+ * @returns An armed marker without an end.
  */
 export function guardMarker(scope: GuardScope): GuardMarker {
   return {
@@ -37,7 +37,7 @@ export interface GuardDeciderOptions extends GuardScope {
  * has no objection it has no opinion.
  *
  * @param options The roots.
- * @returns the decider, once the guard is loaded.
+ * @returns The decider, once the guard is loaded.
  */
 export async function guardDecider(
   options: GuardDeciderOptions,
@@ -77,7 +77,7 @@ export async function guardDecider(
  *
  * @param name Its name.
  * @param loading Resolves with it.
- * @returns the decider.
+ * @returns The decider.
  */
 export function lateDecider(name: string, loading: Promise<Decider>): Decider {
   let loaded: Decider | undefined;

@@ -30,7 +30,7 @@ printf 'Hello, %s, from a process of its own\\n' "\${name:-somebody}"
  * Puts the demo's plugin into a home.
  *
  * @param home The demo's own home.
- * @returns where it is, and the trust in exactly this content.
+ * @returns Where it is, and the trust in exactly this content.
  */
 export async function installDemoPlugin(
   home: string,

@@ -20,7 +20,7 @@ const TELLING = [
  *
  * @param input The arguments.
  * @param workspace Paths below it are shown without it.
- * @returns at most 80 characters.
+ * @returns At most 80 characters.
  */
 export function describeInput(input: unknown, workspace = ""): string {
   if (typeof input !== "object" || input === null) return "";
@@ -42,7 +42,7 @@ export function describeInput(input: unknown, workspace = ""): string {
  *
  * @param path Any text.
  * @param workspace The workspace; none when empty.
- * @returns the path relative to it when it lies inside, or right beside it.
+ * @returns The path relative to it when it lies inside, or right beside it.
  */
 export function below(path: string, workspace: string): string {
   if (workspace === "") return path;

@@ -24,7 +24,7 @@ export interface FleetSession {
  * @param args The command line.
  * @param home The Bulkhead home.
  * @param session The session.
- * @returns its place; `undefined` without a fleet: then nothing of it is loaded.
+ * @returns Its place; `undefined` without a fleet: then nothing of it is loaded.
  */
 export async function joinSession(
   args: RunArguments,
@@ -61,7 +61,7 @@ export async function attachSession(
  * @param args The command line.
  * @param home The Bulkhead home.
  * @param io Where to write.
- * @returns the exit code.
+ * @returns The exit code.
  */
 export async function queueRun(
   args: RunArguments,

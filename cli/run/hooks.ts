@@ -73,7 +73,7 @@ export class SessionHooks {
    *
    * @param event `session_start`, `user_prompt`, `stop` or `session_end`.
    * @param extra Fields of the event.
-   * @returns what the hooks say; nothing when there is none for it.
+   * @returns What the hooks say; nothing when there is none for it.
    */
   async tell(
     event: "session_start" | "user_prompt" | "stop" | "session_end",

@@ -36,7 +36,7 @@ export interface NativeToolsSetup {
  * @param plugins Trusted plugins with a library.
  * @param registry Where the tools go.
  * @param setup The workspace and the confinement.
- * @returns what people should see, and the end.
+ * @returns What people should see, and the end.
  */
 export async function openNative(
   plugins: readonly LoadedPlugin[],

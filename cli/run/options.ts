@@ -94,8 +94,8 @@ Examples:
  * Reads the command line.
  *
  * @param args The arguments after `run`.
- * @returns what they ask for.
- * @throws {UsageError} for what cannot be understood.
+ * @returns What they ask for.
+ * @throws {UsageError} For what cannot be understood.
  */
 export function parseRunArguments(args: readonly string[]): RunArguments {
   const flags = parseFlags(fillFleetFlag(args), {

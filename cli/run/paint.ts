@@ -16,7 +16,7 @@ export interface Paint {
  * The colours of one output.
  *
  * @param color Whether to use any.
- * @returns functions that wrap a text.
+ * @returns Functions that wrap a text.
  */
 export function paint(color: boolean): Paint {
   const wrap = (on: number, off: number) => (text: string): string =>
@@ -35,7 +35,7 @@ export function paint(color: boolean): Paint {
  * control, zero-width and bidirectional characters are shown as their numbers.
  *
  * @param text Any text.
- * @returns the text on one line.
+ * @returns The text on one line.
  */
 export function visible(text: string): string {
   return text.replace(
@@ -53,7 +53,7 @@ export function visible(text: string): string {
  * the terminal is shown.
  *
  * @param text A piece of the text.
- * @returns the piece, safe to print.
+ * @returns The piece, safe to print.
  */
 export function streamable(text: string): string {
   return text.split(/(\n|\t)/).map((part) =>
@@ -66,7 +66,7 @@ export function streamable(text: string): string {
  *
  * @param text Any text.
  * @param length The most characters.
- * @returns the text, its end replaced by an ellipsis when it was cut.
+ * @returns The text, its end replaced by an ellipsis when it was cut.
  */
 export function shorten(text: string, length: number): string {
   const line = visible(text);

@@ -17,7 +17,7 @@ import { allowList } from "./settings.ts";
  * What judges and serves the sessions that a machine takes: the guard and the posture
  * as for `bulkhead run`, and its trusted plugins where it offers them.
  *
- * @returns the options of the fleet's command line.
+ * @returns The options of the fleet's command line.
  */
 export function fleetOptions(): FleetCommandOptions {
   return {

@@ -29,8 +29,8 @@ export const YOUNG_MS = 60_000;
  * directory that holds all of them and goes with the session.
  *
  * @param args The command line.
- * @returns the places; all exist.
- * @throws {Deno.errors.NotFound} when the workspace does not exist.
+ * @returns The places; all exist.
+ * @throws {Deno.errors.NotFound} When the workspace does not exist.
  */
 export async function openPlaces(args: RunArguments): Promise<Places> {
   if (args.example !== undefined && args.cwd === "." && !args.home) {
@@ -92,7 +92,7 @@ function tempDir(): string {
 /**
  * Finds the directories of demos that were killed: those whose lock is free.
  *
- * @returns their paths.
+ * @returns Their paths.
  */
 export async function leftoverDemos(): Promise<string[]> {
   const found: string[] = [];
@@ -135,8 +135,8 @@ async function isFree(lock: string): Promise<boolean> {
  * A directory that may be written besides the workspace, links resolved.
  *
  * @param root The directory as given.
- * @returns its real path.
- * @throws {Deno.errors.NotFound} when there is none.
+ * @returns Its real path.
+ * @throws {Deno.errors.NotFound} When there is none.
  */
 export async function realRoot(root: string): Promise<string> {
   try {

@@ -41,7 +41,7 @@ export interface Renderer {
  * Text as it streams, each tool call with its verdict and the reason.
  *
  * @param io Where to print.
- * @returns the renderer.
+ * @returns The renderer.
  */
 export function textRenderer(io: CommandIo): Renderer {
   return new TextRenderer(io);
@@ -159,7 +159,7 @@ class TextRenderer implements Renderer {
  * `warning`.
  *
  * @param io Where to print.
- * @returns the renderer.
+ * @returns The renderer.
  */
 export function jsonRenderer(io: CommandIo): Renderer {
   const print = (type: string, fields: Record<string, unknown>): void =>

@@ -27,8 +27,8 @@ function workerTable(user: Record<string, unknown>): Record<string, unknown> {
  * The tools that need no question: `[worker] allow`, else a default.
  *
  * @param user The user's configuration.
- * @returns tool names.
- * @throws {TypeError} when the setting has another shape.
+ * @returns Tool names.
+ * @throws {TypeError} When the setting has another shape.
  */
 export function allowList(user: Record<string, unknown>): readonly string[] {
   const { allow } = workerTable(user);
@@ -47,8 +47,8 @@ export function allowList(user: Record<string, unknown>): readonly string[] {
  * How long a question may stay open: `[worker] ask_timeout_ms`.
  *
  * @param user The user's configuration.
- * @returns the option for a worker; empty for its default.
- * @throws {TypeError} when the setting has another shape.
+ * @returns The option for a worker; empty for its default.
+ * @throws {TypeError} When the setting has another shape.
  */
 export function askTimeout(
   user: Record<string, unknown>,

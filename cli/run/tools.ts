@@ -37,7 +37,7 @@ export interface SessionTools {
  * @param resolved The configuration.
  * @param io Asks about new plugins, where a person is there.
  * @param readLine Reads the answers.
- * @returns the tools.
+ * @returns The tools.
  */
 export async function openTools(
   args: Pick<RunArguments, "trusted" | "isolation" | "pluginDirs" | "json">,

@@ -13,7 +13,7 @@ import { paint } from "./paint.ts";
  *
  * @param io The terminal.
  * @param readLine Reads the answer.
- * @returns the handler.
+ * @returns The handler.
  */
 export function askTrust(io: CommandIo, readLine: ReadLine): TrustHandler {
   const { yellow } = paint(io.color);

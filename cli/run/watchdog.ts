@@ -8,7 +8,7 @@ const PROGRAM = 'cat >/dev/null; rm -f -- "$1"';
  * shell of its own waits on a pipe from us and removes the socket when it closes.
  *
  * @param socket The socket's path.
- * @returns the shell; end it in an orderly end.
+ * @returns The shell; end it in an orderly end.
  */
 export async function watchSocket(socket: string): Promise<ManagedProcess> {
   const dog = await startProcess(["/bin/sh", "-c", PROGRAM, "sh", socket], {

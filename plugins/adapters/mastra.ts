@@ -41,7 +41,7 @@ export interface MastraToolOptions<Schema> {
  * zod does not know every keyword, so the arguments are checked against the tool's own schema again.
  *
  * @param tools The tools.
- * @param zod zod 4, or an object with its `fromJSONSchema`.
+ * @param zod Zod 4, or an object with its `fromJSONSchema`.
  * @returns The options of each tool: `toMastraTools(registry, z).map((options) => createTool(options))`.
  *
  * @example Usage

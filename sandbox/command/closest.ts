@@ -3,7 +3,7 @@
  *
  * @param word What was typed.
  * @param known What could have been meant.
- * @returns the nearest word.
+ * @returns The nearest word.
  *
  * @example Usage
  * ```ts

@@ -8,7 +8,7 @@ import { plainOsError } from "./os_error.ts";
  * @param io Where to.
  * @param error What was thrown.
  * @param json Whether to print the envelope.
- * @returns the exit code: 2 for a {@linkcode UsageError}, else 1.
+ * @returns The exit code: 2 for a {@linkcode UsageError}, else 1.
  *
  * @example Usage
  * ```ts
@@ -64,7 +64,7 @@ export interface Failure {
  * What to tell of an error.
  *
  * @param error What was thrown.
- * @returns code, message and fix; never a stack trace.
+ * @returns Code, message and fix; never a stack trace.
  *
  * @example Usage
  * ```ts

@@ -66,8 +66,8 @@ export interface Flags {
  *
  * @param args The arguments.
  * @param spec The flags.
- * @returns what was found.
- * @throws {UsageError} naming the flag, with the nearest known one.
+ * @returns What was found.
+ * @throws {UsageError} Naming the flag, with the nearest known one.
  *
  * @example Usage
  * ```ts

@@ -20,7 +20,7 @@ export interface CommandIo {
  *
  * Needs no permission; without `--allow-env=NO_COLOR,TERM` nothing is coloured.
  *
- * @returns the streams.
+ * @returns The streams.
  *
  * @example Usage
  * ```ts

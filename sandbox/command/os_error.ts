@@ -41,7 +41,7 @@ const RAW =
  * it stays.
  *
  * @param message A message, such as `Not a directory (os error 20): mkdir '/dev/null/x'`.
- * @returns the message and what to do; nothing when it holds no such error.
+ * @returns The message and what to do; nothing when it holds no such error.
  */
 export function plainOsError(
   message: string,

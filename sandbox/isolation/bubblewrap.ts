@@ -21,7 +21,7 @@ export interface BubblewrapProbe {
  * Looks for bwrap and has it run `true` in the namespaces that every call uses.
  *
  * @param path The PATH to search.
- * @returns what was found.
+ * @returns What was found.
  */
 export async function findBubblewrap(path: string): Promise<BubblewrapProbe> {
   const program = findExecutable("bwrap", "/", path) ?? undefined;
@@ -81,7 +81,7 @@ export function bubblewrapFix(probe: BubblewrapProbe): string {
  * @param program The bwrap binary.
  * @param argv What to run.
  * @param paths What it may touch.
- * @returns the whole command line.
+ * @returns The whole command line.
  */
 export function bubblewrapArgv(
   program: string,

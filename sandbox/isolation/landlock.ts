@@ -42,7 +42,7 @@ function launcher(args: readonly string[]): {
 /**
  * Asks the kernel for Landlock by letting the launcher confine `true`.
  *
- * @returns whether it works, and what was found.
+ * @returns Whether it works, and what was found.
  */
 export async function probeLandlock(): Promise<
   { works: boolean; detail: string }
@@ -76,7 +76,7 @@ export async function probeLandlock(): Promise<
  *
  * @param argv What to run.
  * @param paths What it may touch.
- * @returns command line, environment and clean-up.
+ * @returns Command line, environment and clean-up.
  */
 export async function landlockArgv(
   argv: readonly string[],

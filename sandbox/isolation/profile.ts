@@ -72,7 +72,7 @@ export const NETWORK_FILES: readonly string[] = ["/etc/resolv.conf"];
  *
  * @param argv The command line.
  * @param options Policy, directory, environment.
- * @returns absolute paths; those that do not exist are left out by the backends.
+ * @returns Absolute paths; those that do not exist are left out by the backends.
  */
 export function isolationPaths(
   argv: readonly string[],

@@ -73,7 +73,7 @@ async function roundTrips(socket: string, count: number): Promise<number[]> {
 /**
  * The median round trip over that of a bare echo.
  *
- * @returns The ratio
+ * @returns The ratio.
  */
 export async function rpc(): Promise<number> {
   await using ours = await worker(["sh", "-c", "cat >/dev/null"]);
@@ -103,7 +103,7 @@ export async function rpc(): Promise<number> {
  * The 99th percentile of the time until a question is answered; the best of three, what else the machine does is not
  * ours.
  *
- * @returns Milliseconds
+ * @returns Milliseconds.
  */
 export async function asks(): Promise<number> {
   const figures: number[] = [];

@@ -8,8 +8,8 @@
 /**
  * A session's output: mostly deltas, with tool results, messages and results between; CJK, emoji, escapes.
  *
- * @param lines How many
- * @returns Their bytes
+ * @param lines How many.
+ * @returns Their bytes.
  */
 export function corpus(lines: number): Uint8Array<ArrayBuffer> {
   const session = "4ee2c66c-836c-4c0e-b9d0-386917c1a891";

@@ -19,9 +19,9 @@ export interface Place extends AsyncDisposable {
 /**
  * Starts a worker with an argv for its agent.
  *
- * @param argv The agent
- * @param flags Flags of Deno
- * @returns The worker, once its socket is bound
+ * @param argv The agent.
+ * @param flags Flags of Deno.
+ * @returns The worker, once its socket is bound.
  */
 export async function worker(
   argv: string[],
@@ -69,7 +69,7 @@ export async function worker(
 /**
  * Waits until somebody listens.
  *
- * @param socket The socket
+ * @param socket The socket.
  */
 export async function bound(socket: string): Promise<void> {
   for (;;) {

@@ -71,7 +71,7 @@ listener.close();
 /**
  * Takes the figure.
  *
- * @returns The bare loop's time over ours
+ * @returns The bare loop's time over ours.
  */
 export async function push(): Promise<number> {
   const dir = await Deno.makeTempDir({ prefix: "bhwp" });

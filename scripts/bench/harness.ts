@@ -69,7 +69,7 @@ export async function time(fn: () => unknown): Promise<number> {
  * @param ours What is judged.
  * @param bare What it is compared with.
  * @param options How often.
- * @returns the ratio.
+ * @returns The ratio.
  */
 export async function ratio(
   ours: () => unknown,

@@ -32,9 +32,9 @@ export interface Refusals {
 /**
  * Makes starts in a world.
  *
- * @param world of the agent
- * @param driver for one start
- * @returns what to start and to ask with
+ * @param world Of the agent.
+ * @param driver For one start.
+ * @returns What to start and to ask with.
  */
 export function refusalsIn(
   world: AgentWorld,

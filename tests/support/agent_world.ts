@@ -172,9 +172,9 @@ async function quiet(root: string, boundMs = 5000): Promise<void> {
  * Makes a world around a script. In the script `{{ws}}` and `{{out}}` name the workspace and the
  * directory outside.
  *
- * @param script for the model
- * @param options of the world
- * @returns the world; disposing of it stops the model, checks that nothing runs and removes the files
+ * @param script For the model.
+ * @param options Of the world.
+ * @returns The world; disposing of it stops the model, checks that nothing runs and removes the files.
  */
 export async function makeWorld(
   script: ModelScript,

@@ -7,9 +7,9 @@
 /**
  * Looks until it fits; the bound is there against a hang, not to measure anything.
  *
- * @param what What is waited for; told when it never comes
- * @param fits Whether it is there
- * @param ms When to give up
+ * @param what What is waited for; told when it never comes.
+ * @param fits Whether it is there.
+ * @param ms When to give up.
  */
 export async function eventually(
   what: string | (() => string),

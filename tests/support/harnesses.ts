@@ -23,8 +23,8 @@ const told = new Set<string>();
  * Deno.test({ name: "…", ignore: claude === undefined, fn: () => drive(claude!) });
  * ```
  *
- * @param name of the program
- * @returns the absolute path of the native binary, or `undefined` when the tests are to be skipped
+ * @param name Of the program.
+ * @returns The absolute path of the native binary, or `undefined` when the tests are to be skipped.
  */
 export async function findHarness(
   name: HarnessName,

@@ -108,10 +108,10 @@ async function bounded<T>(
 /**
  * Starts an agent in a world.
  *
- * @param driver of the agent
- * @param world it lives in
- * @param options of the session
- * @returns the running session
+ * @param driver Of the agent.
+ * @param world It lives in.
+ * @param options Of the session.
+ * @returns The running session.
  */
 export async function hostAgent(
   driver: AgentDriver,

@@ -8,7 +8,7 @@
  * Live processes that speak of a directory in their environment or command line.
  *
  * @param dir The directory.
- * @returns their ids.
+ * @returns Their ids.
  */
 export function speakingOf(dir: string): number[] {
   const found: number[] = [];
@@ -30,7 +30,7 @@ export function speakingOf(dir: string): number[] {
  * All processes below one, by their parents.
  *
  * @param root The id of the topmost.
- * @returns the ids, without the topmost.
+ * @returns The ids, without the topmost.
  */
 export function descendants(root: number): number[] {
   const children = new Map<number, number[]>();
@@ -77,7 +77,7 @@ export function alive(pid: number): boolean {
  * Waits until a condition holds; the bound is there against a hang only.
  *
  * @param condition What has to hold.
- * @returns whether it came to hold.
+ * @returns Whether it came to hold.
  */
 export async function comesTrue(condition: () => boolean): Promise<boolean> {
   const deadline = performance.now() + 60_000;

@@ -27,7 +27,7 @@ const told = new Set<string>();
  * @param name The program's name.
  * @param install The command that installs it, when it is not one of the usual.
  * @returns `true`, or `false` after the line was printed (once per tool).
- * @throws {Error} when it is missing under `CI=true`.
+ * @throws {Error} When it is missing under `CI=true`.
  */
 export function hasTool(name: string, install?: string): boolean {
   const found = (Deno.env.get("PATH") ?? "").split(":").some((dir) => {

@@ -16,8 +16,8 @@ export interface Waiting {
  * Registers tests of which a few run at a time, in their order; each is counted and
  * told as a test of its own. What they leave open is not looked at.
  *
- * @param tests The tests
- * @param options `atOnce`: how many run together; `ignore`: skips all of them
+ * @param tests The tests.
+ * @param options `atOnce`: how many run together; `ignore`: skips all of them.
  */
 export function sideBySide(
   tests: readonly Waiting[],

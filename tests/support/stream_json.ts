@@ -64,9 +64,9 @@ function inner(line: Line): Line {
 /**
  * Starts Claude Code, registers the gate and waits until it is confirmed.
  *
- * @param binary the program
- * @param options where, with what, and the gate
- * @returns the session
+ * @param binary The program.
+ * @param options Where, with what, and the gate.
+ * @returns The session.
  */
 export async function openClaude(
   binary: string,

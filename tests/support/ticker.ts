@@ -24,7 +24,7 @@ export const TICKER: AgentScript = {
  * When it wrote last.
  *
  * @param workspace Where it works.
- * @returns milliseconds since the epoch; zero before its first word.
+ * @returns Milliseconds since the epoch; zero before its first word.
  */
 export async function lastTick(workspace: string): Promise<number> {
   const text = await Deno.readTextFile(`${workspace}/ticks`).catch(() => "");

@@ -25,7 +25,7 @@ export interface WaitingDemo {
  *
  * @param argv The command line.
  * @param options Where it runs.
- * @returns the demo.
+ * @returns The demo.
  */
 export async function waitingDemo(
   argv: readonly string[],

@@ -30,7 +30,7 @@ export const NOT_STARTED: AgentStatus = {
 /**
  * What is thrown at whoever sends a turn to an agent that is gone.
  *
- * @returns The error
+ * @returns The error.
  */
 export function notRunning(): Deno.errors.BrokenPipe {
   return new Deno.errors.BrokenPipe(
@@ -41,10 +41,10 @@ export function notRunning(): Deno.errors.BrokenPipe {
 /**
  * Why an agent did not come up.
  *
- * @param name The agent
- * @param error What went wrong
- * @param end How its process ended
- * @returns The error
+ * @param name The agent.
+ * @param error What went wrong.
+ * @param end How its process ended.
+ * @returns The error.
  */
 export function startError(
   name: string,
@@ -61,9 +61,9 @@ export function startError(
 /**
  * The call that a hook tells about.
  *
- * @param payload What the hook got
- * @param cwd The directory of the session, for hooks that name none
- * @returns The call
+ * @param payload What the hook got.
+ * @param cwd The directory of the session, for hooks that name none.
+ * @returns The call.
  */
 export function callOf(payload: JsonObject, cwd: string): ToolCall {
   return {
@@ -82,8 +82,8 @@ export function callOf(payload: JsonObject, cwd: string): ToolCall {
 /**
  * The frame that says that a question is no longer open.
  *
- * @param askId The question
- * @returns The frame
+ * @param askId The question.
+ * @returns The frame.
  */
 export function withdrawn(askId: string): Frame {
   return {

@@ -19,14 +19,14 @@ export interface BridgePort {
   /**
    * Shows a frame of ours.
    *
-   * @param frame The frame
+   * @param frame The frame.
    */
   show(frame: Frame): void;
   /**
    * The call that the agent's hook or plugin asks about; without it nobody may ask.
    *
-   * @param payload What it sent
-   * @returns The call
+   * @param payload What it sent.
+   * @returns The call.
    */
   call?(payload: JsonObject): ToolCall;
 }
@@ -34,9 +34,9 @@ export interface BridgePort {
 /**
  * Opens the way back from the agent's hooks, plugins and tool relays to us.
  *
- * @param start What is started
- * @param port The driver
- * @returns The bridge, and the desk that judges for it
+ * @param start What is started.
+ * @param port The driver.
+ * @returns The bridge, and the desk that judges for it.
  */
 export async function openBridge(
   start: AgentStart,
@@ -84,7 +84,7 @@ export class Hosting {
   /**
    * A start begins.
    *
-   * @param start What is started
+   * @param start What is started.
    */
   begin(start: AgentStart): void {
     this.#start = start;
@@ -113,7 +113,7 @@ export class Hosting {
   /**
    * Says something in the worker's own log.
    *
-   * @param line One line
+   * @param line One line.
    */
   log(line: string): void {
     this.#start?.log?.(line);
@@ -122,9 +122,9 @@ export class Hosting {
   /**
    * The process is up: its end is the agent's, once it is read to the end and cleared up behind it.
    *
-   * @param child The process
-   * @param reading Settles when no frame comes any more
-   * @param clear Removes what was made for it
+   * @param child The process.
+   * @param reading Settles when no frame comes any more.
+   * @param clear Removes what was made for it.
    */
   host(
     child: AgentChild,
@@ -146,7 +146,7 @@ export class Hosting {
   /**
    * Nothing was started, or not for long enough to be hosted.
    *
-   * @param end How it ended
+   * @param end How it ended.
    */
   failed(end: AgentEnd): void {
     if (this.#child === undefined) this.#resolveEnded(end);
@@ -155,8 +155,8 @@ export class Hosting {
   /**
    * Shows a frame of ours.
    *
-   * @param frame The frame
-   * @param session The session, once it has a name
+   * @param frame The frame.
+   * @param session The session, once it has a name.
    */
   show(frame: Frame, session: string | undefined): void {
     if (session !== undefined && session !== "") frame.session_id = session;
@@ -166,8 +166,8 @@ export class Hosting {
   /**
    * A question is no longer open, and we have not answered it.
    *
-   * @param askId The question
-   * @param session The session
+   * @param askId The question.
+   * @param session The session.
    */
   withdraw(askId: string, session: string | undefined): void {
     this.show(withdrawn(askId), session);
@@ -176,8 +176,8 @@ export class Hosting {
   /**
    * The call that the agent's hook or plugin tells about, kept for when the agent itself asks about it.
    *
-   * @param payload What it sent
-   * @returns The call
+   * @param payload What it sent.
+   * @returns The call.
    */
   callOf(payload: JsonObject): ToolCall {
     const call = callOf(payload, this.cwd);
@@ -199,9 +199,9 @@ export class Hosting {
   /**
    * Ends the process.
    *
-   * @param options How long to wait at each step
-   * @param stop Stops what runs, which may take a moment and no more
-   * @returns How it ended
+   * @param options How long to wait at each step.
+   * @param stop Stops what runs, which may take a moment and no more.
+   * @returns How it ended.
    */
   async close(
     options: { eofMs?: number; termMs?: number },

@@ -16,9 +16,9 @@ export async function isFile(path: string): Promise<boolean> {
 /**
  * Compares versions number by number.
  *
- * @param version What is there
- * @param wanted What is needed
- * @returns True when it is older; false when it is no version at all
+ * @param version What is there.
+ * @param wanted What is needed.
+ * @returns True when it is older; false when it is no version at all.
  */
 export function isOlder(version: string, wanted: string): boolean {
   const numbers = (text: string) =>

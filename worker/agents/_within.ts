@@ -7,10 +7,10 @@
 /**
  * Waits for some work, but not for ever.
  *
- * @param work The work
- * @param limitMs How long
- * @param late What is thrown when it takes longer
- * @returns What the work gives
+ * @param work The work.
+ * @param limitMs How long.
+ * @param late What is thrown when it takes longer.
+ * @returns What the work gives.
  */
 export async function within<T>(
   work: Promise<T>,
@@ -32,8 +32,8 @@ export async function within<T>(
 /**
  * Waits until some work has ended, well or not, or the bound is reached.
  *
- * @param work The work
- * @param limitMs How long
+ * @param work The work.
+ * @param limitMs How long.
  */
 export async function atMost(
   work: Promise<unknown>,

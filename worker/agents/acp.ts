@@ -382,8 +382,8 @@ class AcpDriver implements AgentDriver {
 /**
  * A driver for one process that speaks the Agent Client Protocol.
  *
- * @param options The program
- * @returns The driver; `start` it once
+ * @param options The program.
+ * @returns The driver; `start` it once.
  */
 export function acpDriver(options: AcpOptions): AgentDriver {
   return new AcpDriver(options);

@@ -17,8 +17,8 @@ const MAX_FILE = 16 * 1024 * 1024;
 /**
  * Reads a file, or some lines of it.
  *
- * @param params The path, the first line and how many
- * @returns The answer
+ * @param params The path, the first line and how many.
+ * @returns The answer.
  */
 export async function readFile(params: JsonObject): Promise<JsonObject> {
   if (typeof params.path !== "string") throw new TypeError("no path");
@@ -35,10 +35,10 @@ export async function readFile(params: JsonObject): Promise<JsonObject> {
 /**
  * Writes a file for the agent: so here we are the gate, and the workspace is the bound.
  *
- * @param desk Who judges
- * @param params The path and the content
- * @param cwd The workspace
- * @returns The answer
+ * @param desk Who judges.
+ * @param params The path and the content.
+ * @param cwd The workspace.
+ * @returns The answer.
  */
 export async function writeFile(
   desk: AskDesk,

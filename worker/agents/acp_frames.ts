@@ -39,8 +39,8 @@ export class AcpFrames {
   /**
    * The frames of one update.
    *
-   * @param update The update
-   * @returns The frames in order
+   * @param update The update.
+   * @returns The frames in order.
    */
   update(update: JsonObject): Frame[] {
     const frames = this.#update(update);
@@ -55,9 +55,9 @@ export class AcpFrames {
   /**
    * The frame of a question.
    *
-   * @param askId The id under which it is answered
-   * @param params What is asked
-   * @returns The frame
+   * @param askId The id under which it is answered.
+   * @param params What is asked.
+   * @returns The frame.
    */
   ask(askId: string, params: JsonObject): ControlRequestFrame {
     const given = isJsonObject(params.toolCall) ? params.toolCall : {};
@@ -82,10 +82,10 @@ export class AcpFrames {
   /**
    * The frames of the end of a prompt.
    *
-   * @param stop Why it ended
-   * @param answer What the agent said about it
-   * @param error What went wrong
-   * @returns The frames in order
+   * @param stop Why it ended.
+   * @param answer What the agent said about it.
+   * @param error What went wrong.
+   * @returns The frames in order.
    */
   ended(stop: string, answer: JsonObject, error?: string): Frame[] {
     const good = error === undefined && stop === "end_turn";
@@ -111,7 +111,7 @@ export class AcpFrames {
   /**
    * The frame of a session at rest.
    *
-   * @returns The frame
+   * @returns The frame.
    */
   rests(): Frame {
     return state("idle", this.session);
@@ -120,9 +120,9 @@ export class AcpFrames {
   /**
    * The frames of the beginning of a prompt.
    *
-   * @param prompt What is said
-   * @param uuid The id of the turn
-   * @returns The frames in order
+   * @param prompt What is said.
+   * @param uuid The id of the turn.
+   * @returns The frames in order.
    */
   begun(prompt: string, uuid: string | undefined): Frame[] {
     // What an earlier session said was told again when it was loaded.

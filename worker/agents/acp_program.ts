@@ -11,9 +11,9 @@ import { findOpencode } from "./opencode_program.ts";
 /**
  * Finds the program, behind its launcher where we know it.
  *
- * @param command The command, or a path
- * @param path The PATH
- * @returns The program, or `undefined` when there is none
+ * @param command The command, or a path.
+ * @param path The PATH.
+ * @returns The program, or `undefined` when there is none.
  */
 export async function findAcpProgram(
   command: string,
@@ -57,9 +57,9 @@ const STATE: readonly (readonly [RegExp, readonly string[]])[] = [
 /**
  * Where a known agent keeps its own state.
  *
- * @param program The program
- * @param home The home of the user
- * @returns The directories
+ * @param program The program.
+ * @param home The home of the user.
+ * @returns The directories.
  */
 export function stateOf(program: string, home: string): string[] {
   return STATE.filter(([name]) => name.test(program)).flatMap(([, dirs]) =>
@@ -70,8 +70,8 @@ export function stateOf(program: string, home: string): string[] {
 /**
  * What an agent without a gate may touch: it reads its home and its program, and writes the workspace and its state.
  *
- * @param options The agent
- * @returns The policy
+ * @param options The agent.
+ * @returns The policy.
  */
 export async function confinement(
   options: ConfinementOptions,

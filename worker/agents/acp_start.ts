@@ -20,7 +20,7 @@ export interface SessionParts {
   /**
    * Takes the id of the session as soon as it is known.
    *
-   * @param session The id
+   * @param session The id.
    */
   named(session: string): void;
 }
@@ -28,11 +28,11 @@ export interface SessionParts {
 /**
  * Makes a session, or loads the one to go on with.
  *
- * @param rpc The agent
- * @param start What to start
- * @param hello Its answer to `initialize`
- * @param parts Tools, and who is told the id
- * @returns The answer of the agent
+ * @param rpc The agent.
+ * @param start What to start.
+ * @param hello Its answer to `initialize`.
+ * @param parts Tools, and who is told the id.
+ * @returns The answer of the agent.
  */
 export async function openSession(
   rpc: JsonRpc,
@@ -73,8 +73,8 @@ export async function openSession(
 /**
  * Whether the agent can go on with an earlier session.
  *
- * @param hello Its answer to `initialize`
- * @returns True when it says so
+ * @param hello Its answer to `initialize`.
+ * @returns True when it says so.
  */
 export function canLoad(hello: JsonObject): boolean {
   return isJsonObject(hello.agentCapabilities) &&
@@ -84,9 +84,9 @@ export function canLoad(hello: JsonObject): boolean {
 /**
  * Some agents start in a mode in which a model answers in place of people; this one asks them.
  *
- * @param rpc The agent
- * @param opened Its answer to the start of the session
- * @param sessionId The session
+ * @param rpc The agent.
+ * @param opened Its answer to the start of the session.
+ * @param sessionId The session.
  */
 export async function askMode(
   rpc: JsonRpc,

@@ -13,14 +13,14 @@ export interface AskDeskOptions {
   /**
    * Judges a call.
    *
-   * @param call The call
-   * @returns The verdict
+   * @param call The call.
+   * @returns The verdict.
    */
   judge(call: ToolCall): Verdict | Promise<Verdict>;
   /**
    * Shows a frame.
    *
-   * @param frame The frame
+   * @param frame The frame.
    */
   show(frame: Frame): void;
   /** Ask about calls nobody has an opinion on, because the agent itself will not. */
@@ -40,7 +40,7 @@ export class AskDesk {
   /**
    * Opens a desk.
    *
-   * @param options Who judges, who is shown the questions
+   * @param options Who judges, who is shown the questions.
    */
   constructor(options: AskDeskOptions) {
     this.#options = options;
@@ -49,9 +49,9 @@ export class AskDesk {
   /**
    * Judges a call, and asks when the verdict says so.
    *
-   * @param call The call
-   * @param gone Fires when nobody waits for the answer any more
-   * @returns The answer
+   * @param call The call.
+   * @param gone Fires when nobody waits for the answer any more.
+   * @returns The answer.
    */
   async judge(call: ToolCall, gone: AbortSignal): Promise<BridgeAnswer> {
     const verdict = await this.#options.judge(call);
@@ -76,8 +76,8 @@ export class AskDesk {
   /**
    * The answer that was already given about a call: the agent may ask about it more than once.
    *
-   * @param toolUseId The call
-   * @returns The answer, if there was one
+   * @param toolUseId The call.
+   * @returns The answer, if there was one.
    */
   given(toolUseId: string): AskAnswer | undefined {
     return this.#given.get(toolUseId);
@@ -86,9 +86,9 @@ export class AskDesk {
   /**
    * Answers an open question.
    *
-   * @param askId The question
-   * @param answer The answer
-   * @returns False when it is not open here
+   * @param askId The question.
+   * @param answer The answer.
+   * @returns False when it is not open here.
    */
   answer(askId: string, answer: AskAnswer): boolean {
     const settle = this.#open.get(askId);

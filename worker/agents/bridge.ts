@@ -34,9 +34,9 @@ export interface BridgeOptions {
   /**
    * Judges one call. A throw counts as deny.
    *
-   * @param payload What the agent's hook says about the call
-   * @param gone Fires when whoever asked is gone
-   * @returns The answer
+   * @param payload What the agent's hook says about the call.
+   * @param gone Fires when whoever asked is gone.
+   * @returns The answer.
    */
   judge(
     payload: JsonObject,
@@ -87,8 +87,8 @@ export class Bridge implements AsyncDisposable {
   /**
    * Opens a socket in a new private directory.
    *
-   * @param options Who judges, which tools
-   * @returns The open bridge
+   * @param options Who judges, which tools.
+   * @returns The open bridge.
    */
   static async open(options: BridgeOptions): Promise<Bridge> {
     const prefix = `bulkhead-agent-${Deno.pid}-`;

@@ -51,9 +51,9 @@ export const ASK_RULES: readonly string[] = [
 /**
  * Claude Code's argv for one start. It is built whole each time: `--session-id` and `--resume` exclude each other.
  *
- * @param start What to start
- * @param options The program and its settings
- * @returns The program and its arguments
+ * @param start What to start.
+ * @param options The program and its settings.
+ * @returns The program and its arguments.
  *
  * @example A new session
  * ```ts
@@ -110,8 +110,8 @@ export function claudeArgv(
 /**
  * A driver for one Claude Code process, or for one that behaves like it.
  *
- * @param options The program and its settings
- * @returns The driver; `start` it once
+ * @param options The program and its settings.
+ * @returns The driver; `start` it once.
  */
 export function claudeDriver(options: ClaudeOptions = {}): StreamJsonDriver {
   return new StreamJsonDriver({

@@ -94,7 +94,7 @@ class CodexDriver implements AgentDriver {
   /**
    * Makes a driver for one process.
    *
-   * @param options The program and its rules
+   * @param options The program and its rules.
    */
   constructor(options: CodexOptions = {}) {
     this.#options = options;
@@ -104,9 +104,9 @@ class CodexDriver implements AgentDriver {
   /**
    * Starts Codex and a thread in it, and proves that our hook will run.
    *
-   * @param start What to start
-   * @returns The thread and the gate
-   * @throws {AgentStartError} when Codex does not come up or does not trust the hook
+   * @param start What to start.
+   * @returns The thread and the gate.
+   * @throws {AgentStartError} When Codex does not come up or does not trust the hook.
    */
   async start(start: AgentStart): Promise<AgentStarted> {
     this.#host.begin(start);
@@ -153,8 +153,8 @@ class CodexDriver implements AgentDriver {
   /**
    * Sends one turn: a new one, or more for the one that runs.
    *
-   * @param turn The turn
-   * @returns How many bytes were sent
+   * @param turn The turn.
+   * @returns How many bytes were sent.
    */
   send(turn: AgentTurn): Promise<number> {
     const sent = this.#sending.then(() => this.#send(turn));
@@ -178,8 +178,8 @@ class CodexDriver implements AgentDriver {
   /**
    * Answers an open ask; an unknown one is ignored.
    *
-   * @param askId The ask
-   * @param answer The answer
+   * @param askId The ask.
+   * @param answer The answer.
    */
   answer(askId: string, answer: AskAnswer): void {
     const running = this.#running;
@@ -193,7 +193,7 @@ class CodexDriver implements AgentDriver {
   /**
    * The frames in order.
    *
-   * @returns A batch at a time
+   * @returns A batch at a time.
    */
   frames(): AsyncGenerator<readonly AgentFrame[], void, undefined> {
     return this.#host.queue.batches();
@@ -202,7 +202,7 @@ class CodexDriver implements AgentDriver {
   /**
    * How the process stands.
    *
-   * @returns Its pid, life and exit
+   * @returns Its pid, life and exit.
    */
   status(): AgentStatus {
     return this.#host.status;
@@ -211,8 +211,8 @@ class CodexDriver implements AgentDriver {
   /**
    * Ends Codex: a running turn is interrupted first, so that it can clean up after its command.
    *
-   * @param options How long to wait after closing stdin and after TERM
-   * @returns How it ended
+   * @param options How long to wait after closing stdin and after TERM.
+   * @returns How it ended.
    */
   close(options: { eofMs?: number; termMs?: number } = {}): Promise<AgentEnd> {
     return this.#host.close(options, async () => {
@@ -367,8 +367,8 @@ class CodexDriver implements AgentDriver {
 /**
  * A driver for one Codex process.
  *
- * @param options The program and its rules
- * @returns The driver; `start` it once
+ * @param options The program and its rules.
+ * @returns The driver; `start` it once.
  */
 export function codexDriver(options: CodexOptions = {}): AgentDriver {
   return new CodexDriver(options);

@@ -42,8 +42,8 @@ export interface CodexConfigOptions {
 /**
  * A command line for a shell.
  *
- * @param argv The program and its arguments
- * @returns The line, every word quoted
+ * @param argv The program and its arguments.
+ * @returns The line, every word quoted.
  */
 export function shellLine(argv: readonly string[]): string {
   return argv.map((word) =>
@@ -58,8 +58,8 @@ function hookOf(command: string): JsonObject {
 /**
  * The hash that Codex computes over a hook. The formula is not documented: what `hooks/list` says afterwards decides.
  *
- * @param command The hook's command line
- * @returns The hash
+ * @param command The hook's command line.
+ * @returns The hash.
  */
 export async function hookHash(command: string): Promise<string> {
   // Keys sorted at every level, as Codex does it.
@@ -82,8 +82,8 @@ export async function hookHash(command: string): Promise<string> {
 /**
  * The `config` of `thread/start` and `thread/resume`.
  *
- * @param options Workspace, hook, tools
- * @returns The object
+ * @param options Workspace, hook, tools.
+ * @returns The object.
  */
 export function codexConfig(options: CodexConfigOptions): JsonObject {
   const servers: Record<string, JsonObject> = {};
@@ -129,9 +129,9 @@ export interface HookStanding {
 /**
  * Finds our hook in the answer to `hooks/list`.
  *
- * @param answer The answer
- * @param command The hook's command line
- * @returns How it stands
+ * @param answer The answer.
+ * @param command The hook's command line.
+ * @returns How it stands.
  */
 export function hookStanding(
   answer: JsonObject,
@@ -161,8 +161,8 @@ export function hookStanding(
 /**
  * The names of the user's own MCP servers.
  *
- * @param answer The answer to `config/read`
- * @returns The names
+ * @param answer The answer to `config/read`.
+ * @returns The names.
  */
 export function serverNames(answer: JsonObject): string[] {
   const config = isJsonObject(answer.config) ? answer.config : {};

@@ -67,9 +67,9 @@ export class CodexFrames {
   /**
    * The frames of one notice.
    *
-   * @param method What is told
-   * @param params With what
-   * @returns The frames in order
+   * @param method What is told.
+   * @param params With what.
+   * @returns The frames in order.
    */
   notice(method: string, params: JsonObject): Frame[] {
     const frames = this.#notice(method, params);
@@ -84,11 +84,11 @@ export class CodexFrames {
   /**
    * The frame of a request of the agent that a person may have to answer.
    *
-   * @param askId The id under which it is answered
-   * @param method What is asked
-   * @param params With what
-   * @param known The call as the hook has seen it
-   * @returns The frame, or `undefined` when it is no question about a call
+   * @param askId The id under which it is answered.
+   * @param method What is asked.
+   * @param params With what.
+   * @param known The call as the hook has seen it.
+   * @returns The frame, or `undefined` when it is no question about a call.
    */
   ask(
     askId: string,

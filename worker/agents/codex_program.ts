@@ -17,9 +17,9 @@ const TRIPLES: Readonly<Record<string, string>> = {
 /**
  * Finds Codex. The Node launcher is stepped over: killed, it leaves Codex and its commands running.
  *
- * @param command The command, or a path
- * @param path The PATH
- * @returns The program, or `undefined` when there is none
+ * @param command The command, or a path.
+ * @param path The PATH.
+ * @returns The program, or `undefined` when there is none.
  */
 export async function findCodex(
   command: string,

@@ -23,8 +23,8 @@ const CODEX_OLDEST = "0.171.0";
 /**
  * Says hello.
  *
- * @param rpc The app-server
- * @returns The version of Codex
+ * @param rpc The app-server.
+ * @returns The version of Codex.
  */
 export async function greetCodex(rpc: JsonRpc): Promise<string> {
   const hello = await rpc.request("initialize", {
@@ -51,7 +51,7 @@ export interface ThreadOptions {
   /**
    * Takes the id of the thread as soon as it is known.
    *
-   * @param threadId The id
+   * @param threadId The id.
    */
   named(threadId: string): void;
 }
@@ -59,10 +59,10 @@ export interface ThreadOptions {
 /**
  * Starts or resumes a thread and makes sure that our hook will run in it.
  *
- * @param rpc The app-server
- * @param start What to start
- * @param options Socket, approvals, marker
- * @returns The answer to the start of the thread
+ * @param rpc The app-server.
+ * @param start What to start.
+ * @param options Socket, approvals, marker.
+ * @returns The answer to the start of the thread.
  */
 export async function openThread(
   rpc: JsonRpc,

@@ -10,9 +10,9 @@ import type { AgentEnd, AgentTurn, AskAnswer } from "./driver.ts";
 /**
  * The parameters of a turn.
  *
- * @param threadId The thread
- * @param turn The turn
- * @returns What `turn/start` and `turn/steer` take
+ * @param threadId The thread.
+ * @param turn The turn.
+ * @returns What `turn/start` and `turn/steer` take.
  */
 export function turnParams(threadId: string, turn: AgentTurn): JsonObject {
   const images = (turn.images ?? []).map((image) => ({
@@ -30,9 +30,9 @@ export function turnParams(threadId: string, turn: AgentTurn): JsonObject {
 /**
  * The answer to an ask of Codex's own.
  *
- * @param method How it was asked
- * @param answer What the person said
- * @returns The result of the request
+ * @param method How it was asked.
+ * @param answer What the person said.
+ * @returns The result of the request.
  */
 export function askAnswer(method: string, answer: AskAnswer): JsonObject {
   const yes = answer.decision === "allow";
@@ -46,10 +46,10 @@ export function askAnswer(method: string, answer: AskAnswer): JsonObject {
 /**
  * Why Codex did not start. It does not say itself where it could not write.
  *
- * @param error What went wrong
- * @param end How it ended
- * @param env Its environment
- * @returns The reason
+ * @param error What went wrong.
+ * @param end How it ended.
+ * @param env Its environment.
+ * @returns The reason.
  */
 export function withHome(
   error: unknown,

@@ -36,7 +36,7 @@ export class ControlAnswers {
   /**
    * Answers nothing yet.
    *
-   * @param port The agent and its host
+   * @param port The agent and its host.
    */
   constructor(port: AnswerPort) {
     this.#port = port;
@@ -45,7 +45,7 @@ export class ControlAnswers {
   /**
    * Answers a request that is no question to a person.
    *
-   * @param frame The request
+   * @param frame The request.
    */
   answer(frame: ControlRequestFrame): void {
     const { request_id: id, subtype } = frame;
@@ -71,8 +71,8 @@ export class ControlAnswers {
   /**
    * Writes an answer; what cannot be written or put into JSON is logged and never thrown.
    *
-   * @param requestId What it answers
-   * @param build Makes the line
+   * @param requestId What it answers.
+   * @param build Makes the line.
    */
   reply(requestId: string, build: () => string): void {
     try {

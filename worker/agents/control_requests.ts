@@ -20,7 +20,7 @@ export class ControlRequests {
   /**
    * Opens the channel.
    *
-   * @param write Takes one line for the agent
+   * @param write Takes one line for the agent.
    */
   constructor(write: (line: string) => void) {
     this.#write = write;
@@ -29,9 +29,9 @@ export class ControlRequests {
   /**
    * Asks the agent.
    *
-   * @param request What is asked
-   * @param timeoutMs How long the answer may take
-   * @returns The answer
+   * @param request What is asked.
+   * @param timeoutMs How long the answer may take.
+   * @returns The answer.
    */
   async request(request: JsonObject, timeoutMs: number): Promise<JsonObject> {
     const id = `bulkhead-${++this.#last}-${crypto.randomUUID().slice(0, 8)}`;
@@ -62,8 +62,8 @@ export class ControlRequests {
   /**
    * Takes an answer. The echo of an answer of ours looks the same; only an id that we asked with counts.
    *
-   * @param id The request
-   * @param value The whole line
+   * @param id The request.
+   * @param value The whole line.
    */
   settle(id: string, value: JsonObject | undefined): void {
     const pending = this.#pending.get(id);

@@ -232,8 +232,8 @@ export interface AgentDriver {
   /**
    * Sends one turn.
    *
-   * @returns How many bytes were queued for the agent
-   * @throws {AgentBusyError} when the queue is full
+   * @returns How many bytes were queued for the agent.
+   * @throws {AgentBusyError} When the queue is full.
    */
   send(turn: AgentTurn): Promise<number>;
   /** Stops the running turn. Does nothing when none runs. */
@@ -255,8 +255,8 @@ export class AgentBusyError extends Error {
   /**
    * Makes the error.
    *
-   * @param queued How many bytes wait already
-   * @param limit How many may wait
+   * @param queued How many bytes wait already.
+   * @param limit How many may wait.
    */
   constructor(queued: number, limit: number) {
     super(

@@ -16,8 +16,8 @@ export class FrameQueue {
   /**
    * Adds a frame.
    *
-   * @param frame The frame
-   * @param raw The line that it came from
+   * @param frame The frame.
+   * @param raw The line that it came from.
    */
   push(frame: Frame, raw: string): void {
     if (this.#ended) return;
@@ -34,7 +34,7 @@ export class FrameQueue {
   /**
    * Reads to the end.
    *
-   * @returns The frames, in batches
+   * @returns The frames, in batches.
    */
   async *batches(): AsyncGenerator<readonly AgentFrame[], void, undefined> {
     for (;;) {

@@ -94,7 +94,7 @@ async function print(output: string): Promise<void> {
 /**
  * Runs the hook.
  *
- * @param args The socket and the marker
+ * @param args The socket and the marker.
  */
 async function relayHook(args: readonly string[]): Promise<void> {
   let connection: Deno.UnixConn;

@@ -18,25 +18,25 @@ export interface RpcHandlers {
   /**
    * Takes a request; it is answered later through {@linkcode JsonRpc.respond}.
    *
-   * @param id The request
-   * @param method What is asked
-   * @param params With what
-   * @param raw The line
+   * @param id The request.
+   * @param method What is asked.
+   * @param params With what.
+   * @param raw The line.
    */
   request(id: RpcId, method: string, params: JsonObject, raw: string): void;
   /**
    * Takes a notice.
    *
-   * @param method What is told
-   * @param params With what
-   * @param raw The line
+   * @param method What is told.
+   * @param params With what.
+   * @param raw The line.
    */
   notice(method: string, params: JsonObject, raw: string): void;
   /**
    * Takes a line that is none of these.
    *
-   * @param line The line, or its beginning
-   * @param size Its whole size in bytes
+   * @param line The line, or its beginning.
+   * @param size Its whole size in bytes.
    */
   malformed(line: string, size: number): void;
 }
@@ -49,9 +49,9 @@ export class RpcError extends Error {
   /**
    * Makes the error.
    *
-   * @param method What was asked
-   * @param code The code
-   * @param message The words
+   * @param method What was asked.
+   * @param code The code.
+   * @param message The words.
    */
   constructor(method: string, code: number, message: string) {
     super(`"${method}" failed: ${message}`);
@@ -79,8 +79,8 @@ export class JsonRpc {
   /**
    * Begins a conversation.
    *
-   * @param child The agent
-   * @param version What every message carries besides its own fields, such as `{ jsonrpc: "2.0" }`
+   * @param child The agent.
+   * @param version What every message carries besides its own fields, such as `{ jsonrpc: "2.0" }`.
    */
   constructor(child: AgentChild, version: JsonObject = {}) {
     this.#child = child;
@@ -90,7 +90,7 @@ export class JsonRpc {
   /**
    * Reads the agent to its end.
    *
-   * @param handlers Who takes what it says on its own
+   * @param handlers Who takes what it says on its own.
    */
   async read(handlers: RpcHandlers): Promise<void> {
     try {
@@ -114,11 +114,11 @@ export class JsonRpc {
   /**
    * Asks the agent.
    *
-   * @param method What
-   * @param params With what
-   * @param timeoutMs How long the answer may take; 0 for ever
-   * @returns The result
-   * @throws {RpcError} when the agent refuses
+   * @param method What.
+   * @param params With what.
+   * @param timeoutMs How long the answer may take; 0 for ever.
+   * @returns The result.
+   * @throws {RpcError} When the agent refuses.
    */
   async request(
     method: string,
@@ -147,8 +147,8 @@ export class JsonRpc {
   /**
    * Tells the agent.
    *
-   * @param method What
-   * @param params With what
+   * @param method What.
+   * @param params With what.
    */
   notify(method: string, params?: JsonObject): void {
     this.#write({ method, ...(params === undefined ? {} : { params }) });
@@ -157,8 +157,8 @@ export class JsonRpc {
   /**
    * Answers a request of the agent.
    *
-   * @param id The request
-   * @param result The answer
+   * @param id The request.
+   * @param result The answer.
    */
   respond(id: RpcId, result: JsonObject): void {
     this.#write({ id, result });
@@ -167,9 +167,9 @@ export class JsonRpc {
   /**
    * Refuses a request of the agent.
    *
-   * @param id The request
-   * @param code The code
-   * @param message The words
+   * @param id The request.
+   * @param code The code.
+   * @param message The words.
    */
   refuse(id: RpcId, code: number, message: string): void {
     this.#write({ id, error: { code, message } });

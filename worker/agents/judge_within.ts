@@ -9,9 +9,9 @@ import type { Verdict } from "./driver.ts";
 /**
  * Judges. Whatever goes wrong on our side is a deny.
  *
- * @param judge Gives the verdict
- * @param limitMs How long it may take
- * @returns The verdict, at once when it is there at once
+ * @param judge Gives the verdict.
+ * @param limitMs How long it may take.
+ * @returns The verdict, at once when it is there at once.
  */
 export function judgeWithin(
   judge: () => Verdict | Promise<Verdict>,

@@ -9,9 +9,9 @@ import { joinPath } from "@bulkhead/sandbox";
 /**
  * Notes which of some directories are not there yet.
  *
- * @param root The workspace
- * @param names The directories
- * @returns Removes those that have come since and are empty; resolves with their names
+ * @param root The workspace.
+ * @param names The directories.
+ * @returns Removes those that have come since and are empty; resolves with their names.
  */
 export async function watchLeftovers(
   root: string,

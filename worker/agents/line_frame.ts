@@ -25,8 +25,8 @@ export interface LineFrame {
 /**
  * Reads a line.
  *
- * @param line The line
- * @returns The frame
+ * @param line The line.
+ * @returns The frame.
  */
 export function lineFrame(line: AgentLine): LineFrame {
   if (line.cut) {

@@ -100,7 +100,7 @@ class OpenCodeDriver implements AgentDriver {
   /**
    * Makes a driver for one process.
    *
-   * @param options The program and its rules
+   * @param options The program and its rules.
    */
   constructor(options: OpenCodeOptions = {}) {
     this.#options = options;
@@ -110,9 +110,9 @@ class OpenCodeDriver implements AgentDriver {
   /**
    * Starts OpenCode and a session in it, and waits until our plugin has called home.
    *
-   * @param start What to start
-   * @returns The session and the gate
-   * @throws {AgentStartError} when OpenCode does not come up or does not load the plugin
+   * @param start What to start.
+   * @returns The session and the gate.
+   * @throws {AgentStartError} When OpenCode does not come up or does not load the plugin.
    */
   async start(start: AgentStart): Promise<AgentStarted> {
     this.#host.begin(start);
@@ -174,8 +174,8 @@ class OpenCodeDriver implements AgentDriver {
   /**
    * Sends one turn; while one runs it becomes part of it.
    *
-   * @param turn The turn
-   * @returns How many bytes were sent
+   * @param turn The turn.
+   * @returns How many bytes were sent.
    */
   async send(turn: AgentTurn): Promise<number> {
     const api = this.#running?.api;
@@ -197,8 +197,8 @@ class OpenCodeDriver implements AgentDriver {
   /**
    * Answers an open ask; an unknown one is ignored.
    *
-   * @param askId The ask
-   * @param answer The answer
+   * @param askId The ask.
+   * @param answer The answer.
    */
   async answer(askId: string, answer: AskAnswer): Promise<void> {
     const running = this.#running;
@@ -217,7 +217,7 @@ class OpenCodeDriver implements AgentDriver {
   /**
    * The frames in order.
    *
-   * @returns A batch at a time
+   * @returns A batch at a time.
    */
   frames(): AsyncGenerator<readonly AgentFrame[], void, undefined> {
     return this.#host.queue.batches();
@@ -226,7 +226,7 @@ class OpenCodeDriver implements AgentDriver {
   /**
    * How the process stands.
    *
-   * @returns Its pid, life and exit
+   * @returns Its pid, life and exit.
    */
   status(): AgentStatus {
     return this.#host.status;
@@ -235,8 +235,8 @@ class OpenCodeDriver implements AgentDriver {
   /**
    * Ends OpenCode: running turns are stopped first, because it leaves their commands alive.
    *
-   * @param options How long to wait after TERM; a closed stdin means nothing to it
-   * @returns How it ended
+   * @param options How long to wait after TERM; a closed stdin means nothing to it.
+   * @returns How it ended.
    */
   close(options: { eofMs?: number; termMs?: number } = {}): Promise<AgentEnd> {
     return this.#host.close({ ...options, eofMs: 0 }, async () => {
@@ -400,8 +400,8 @@ class OpenCodeDriver implements AgentDriver {
 /**
  * A driver for one OpenCode process.
  *
- * @param options The program and its rules
- * @returns The driver; `start` it once
+ * @param options The program and its rules.
+ * @returns The driver; `start` it once.
  */
 export function openCodeDriver(options: OpenCodeOptions = {}): AgentDriver {
   return new OpenCodeDriver(options);

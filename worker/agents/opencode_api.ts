@@ -25,9 +25,9 @@ export class OpencodeApiError extends Error {
   /**
    * Makes the error.
    *
-   * @param what What was asked
-   * @param status The HTTP status
-   * @param message What the server said
+   * @param what What was asked.
+   * @param status The HTTP status.
+   * @param message What the server said.
    */
   constructor(what: string, status: number, message: string) {
     super(`"${what}" failed with ${status}: ${message}`);
@@ -51,8 +51,8 @@ export class OpencodeApi {
   /**
    * Takes a server.
    *
-   * @param origin Where it listens
-   * @param password Its password
+   * @param origin Where it listens.
+   * @param password Its password.
    */
   constructor(origin: string, password: string) {
     this.#origin = origin;
@@ -65,12 +65,12 @@ export class OpencodeApi {
   /**
    * Asks the server.
    *
-   * @param method The HTTP method
-   * @param path The path
-   * @param body The body
-   * @param timeoutMs How long the answer may take
-   * @returns The answer; an empty object when it has none
-   * @throws {OpencodeApiError} when the server refuses
+   * @param method The HTTP method.
+   * @param path The path.
+   * @param body The body.
+   * @param timeoutMs How long the answer may take.
+   * @returns The answer; an empty object when it has none.
+   * @throws {OpencodeApiError} When the server refuses.
    */
   async call(
     method: "GET" | "POST" | "DELETE",
@@ -108,7 +108,7 @@ export class OpencodeApi {
   /**
    * Listens to the server.
    *
-   * @returns The events, until the server or we end it
+   * @returns The events, until the server or we end it.
    */
   async events(): Promise<AsyncGenerator<OpencodeEvent, void, undefined>> {
     const response = await fetch(`${this.#origin}/event`, {

@@ -11,8 +11,8 @@ const NAMES = ["config.json", "opencode.json", "opencode.jsonc"];
 /**
  * Remembers the user's configuration.
  *
- * @param env The environment of OpenCode
- * @returns Puts the bytes back where a `$schema` line is all that was added
+ * @param env The environment of OpenCode.
+ * @returns Puts the bytes back where a `$schema` line is all that was added.
  */
 export async function keepConfig(
   env: Readonly<Record<string, string>>,

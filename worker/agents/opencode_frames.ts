@@ -43,7 +43,7 @@ export class OpencodeFrames {
   /**
    * A turn was sent; its echo will name it.
    *
-   * @param uuid The id of the turn
+   * @param uuid The id of the turn.
    */
   sent(uuid: string): void {
     this.#sent.push(uuid);
@@ -52,7 +52,7 @@ export class OpencodeFrames {
   /**
    * The sessions that work below the root, as far as they are known.
    *
-   * @returns Their ids
+   * @returns Their ids.
    */
   children(): string[] {
     return [...this.#parents.keys()];
@@ -61,8 +61,8 @@ export class OpencodeFrames {
   /**
    * The frames of one event.
    *
-   * @param event The event
-   * @returns The frames in order
+   * @param event The event.
+   * @returns The frames in order.
    */
   event(event: OpencodeEvent): Frame[] {
     const { type, properties } = event;
@@ -85,10 +85,10 @@ export class OpencodeFrames {
   /**
    * The frame of a question of the server.
    *
-   * @param askId The id under which it is answered
-   * @param properties What is asked
-   * @param known The call as the plugin has seen it
-   * @returns The frame
+   * @param askId The id under which it is answered.
+   * @param properties What is asked.
+   * @param known The call as the plugin has seen it.
+   * @returns The frame.
    */
   ask(
     askId: string,

@@ -16,8 +16,8 @@ export interface OpencodePluginOptions {
 /**
  * The text of the plugin.
  *
- * @param options Socket and fall-back
- * @returns JavaScript for a file of its own
+ * @param options Socket and fall-back.
+ * @returns JavaScript for a file of its own.
  */
 export function opencodePlugin(options: OpencodePluginOptions): string {
   return `const SOCKET = ${JSON.stringify(options.socket)};

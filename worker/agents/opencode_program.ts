@@ -10,9 +10,9 @@ import { isFile } from "./_programs.ts";
 /**
  * Finds OpenCode. The Node launcher is stepped over: signals do not reach what it starts.
  *
- * @param command The command, or a path
- * @param path The PATH
- * @returns The program, or `undefined` when there is none
+ * @param command The command, or a path.
+ * @param path The PATH.
+ * @returns The program, or `undefined` when there is none.
  */
 export async function findOpencode(
   command: string,

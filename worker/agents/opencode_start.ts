@@ -49,8 +49,8 @@ export interface OpenCodeSetup {
 /**
  * The environment of the server. Our plugin, tools and permissions come with it; nothing is written into the workspace.
  *
- * @param setup What goes into it
- * @returns The whole environment
+ * @param setup What goes into it.
+ * @returns The whole environment.
  */
 export async function openCodeEnvironment(
   setup: OpenCodeSetup,
@@ -119,9 +119,9 @@ function merged(theirs: string | undefined, ours: JsonObject): JsonObject {
 /**
  * Waits for the line that says where the server listens: a request before it would never be answered.
  *
- * @param lines What the server prints
- * @param limitMs How long it may take
- * @returns The origin
+ * @param lines What the server prints.
+ * @param limitMs How long it may take.
+ * @returns The origin.
  */
 export async function whereItListens(
   lines: AsyncGenerator<readonly AgentLine[], void, undefined>,
@@ -152,8 +152,8 @@ export async function whereItListens(
 /**
  * The version of the server.
  *
- * @param api The server
- * @returns The version
+ * @param api The server.
+ * @returns The version.
  */
 export async function versionOf(api: OpencodeApi): Promise<string> {
   const health = await api.call("GET", "/global/health");
@@ -167,10 +167,10 @@ export async function versionOf(api: OpencodeApi): Promise<string> {
 /**
  * A new session, or the one to go on with.
  *
- * @param api The server
- * @param resume The session to go on with
- * @param limitMs How long the server may take
- * @returns The id of the session
+ * @param api The server.
+ * @param resume The session to go on with.
+ * @param limitMs How long the server may take.
+ * @returns The id of the session.
  */
 export async function sessionOf(
   api: OpencodeApi,

@@ -10,9 +10,9 @@ import type { AgentTurn, AskAnswer } from "./driver.ts";
 /**
  * The body of a prompt.
  *
- * @param turn The turn
- * @param model The model as `provider/model`; the agent's own when absent or without a provider
- * @returns What `prompt_async` takes
+ * @param turn The turn.
+ * @param model The model as `provider/model`; the agent's own when absent or without a provider.
+ * @returns What `prompt_async` takes.
  */
 export function promptBody(
   turn: AgentTurn,
@@ -35,8 +35,8 @@ export function promptBody(
 /**
  * The answer to an ask of OpenCode's own.
  *
- * @param answer What the person said
- * @returns What the reply takes
+ * @param answer What the person said.
+ * @returns What the reply takes.
  */
 export function askReply(answer: AskAnswer): JsonObject {
   if (answer.decision === "allow") return { reply: "once" };

@@ -23,8 +23,8 @@ export interface MarkerPlace {
 /**
  * Where a marker wants its log.
  *
- * @param path The path of the marker
- * @returns The directory
+ * @param path The path of the marker.
+ * @returns The directory.
  */
 export async function markerLog(path: string): Promise<string | undefined> {
   try {
@@ -42,9 +42,9 @@ const HOOK_ENV = "--allow-env=HOME,TMPDIR,USER,LOGNAME";
 /**
  * The process that Codex starts per call.
  *
- * @param socket The path of the bridge
- * @param marker The guard's marker, for when the worker is gone
- * @returns How to start it
+ * @param socket The path of the bridge.
+ * @param marker The guard's marker, for when the worker is gone.
+ * @returns How to start it.
  */
 export function hookEntry(socket: string, marker?: MarkerPlace): DenoEntry {
   const write = [socket, ...marker?.log === undefined ? [] : [marker.log]];
@@ -61,8 +61,8 @@ export function hookEntry(socket: string, marker?: MarkerPlace): DenoEntry {
 /**
  * The process that hands on the host's tools.
  *
- * @param socket The path of the bridge
- * @returns How to start it
+ * @param socket The path of the bridge.
+ * @returns How to start it.
  */
 export function toolEntry(socket: string): DenoEntry {
   return denoEntry(new URL("./tool_relay.ts", import.meta.url), {
@@ -79,9 +79,9 @@ export function toolEntry(socket: string): DenoEntry {
 /**
  * The guard's own hook, which judges by its marker alone and refuses what it cannot judge.
  *
- * @param harness Whose verdict is spoken
- * @param marker The guard's marker
- * @returns How to start it
+ * @param harness Whose verdict is spoken.
+ * @param marker The guard's marker.
+ * @returns How to start it.
  */
 export function guardHook(harness: string, marker: MarkerPlace): DenoEntry {
   const write = marker.log === undefined

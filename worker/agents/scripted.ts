@@ -32,9 +32,9 @@ export interface ScriptedDriverOptions {
 /**
  * The scripted agent's argv and environment for one start.
  *
- * @param start What to start
- * @param options The script
- * @returns The program with its arguments, and variables it needs
+ * @param start What to start.
+ * @param options The script.
+ * @returns The program with its arguments, and variables it needs.
  */
 export function scriptedCommand(
   start: Pick<AgentStart, "cwd" | "sessionId" | "resume" | "model" | "tools">,
@@ -66,8 +66,8 @@ export function scriptedCommand(
 /**
  * A driver for one scripted agent.
  *
- * @param options The script
- * @returns The driver; `start` it once
+ * @param options The script.
+ * @returns The driver; `start` it once.
  *
  * @example A session without a model
  * ```ts

@@ -10,10 +10,10 @@ export class AgentStartError extends Error {
   /**
    * Makes the error.
    *
-   * @param agent The agent's name
-   * @param why Why it is not up
-   * @param end How the process ended
-   * @param frames The frames that came before
+   * @param agent The agent's name.
+   * @param why Why it is not up.
+   * @param end How the process ended.
+   * @param frames The frames that came before.
    */
   constructor(
     agent: string,
@@ -42,8 +42,8 @@ const FRAME = /^(?:\s|Stack backtrace|Bun v|Node\.js v|note: )/;
 /**
  * The last thing a program has said about itself, without the stack behind it.
  *
- * @param text The end of its standard error
- * @returns One line; empty when there is none
+ * @param text The end of its standard error.
+ * @returns One line; empty when there is none.
  */
 export function lastWords(text: string): string {
   const lines = text.replace(COLOUR, "").split("\n").filter((line) =>

@@ -76,7 +76,7 @@ export class StreamJsonDriver implements AgentDriver {
   /**
    * Makes a driver for one process.
    *
-   * @param options The agent
+   * @param options The agent.
    */
   constructor(options: StreamJsonOptions) {
     this.#options = options;
@@ -92,9 +92,9 @@ export class StreamJsonDriver implements AgentDriver {
   /**
    * Starts the process, and with a gate waits until the agent has confirmed it.
    *
-   * @param start What to start
-   * @returns The session and the gate
-   * @throws {AgentStartError} when the agent ends or stays silent instead
+   * @param start What to start.
+   * @returns The session and the gate.
+   * @throws {AgentStartError} When the agent ends or stays silent instead.
    */
   async start(start: AgentStart): Promise<AgentStarted> {
     try {
@@ -176,8 +176,8 @@ export class StreamJsonDriver implements AgentDriver {
   /**
    * Sends one turn.
    *
-   * @param turn The turn
-   * @returns How many bytes were queued
+   * @param turn The turn.
+   * @returns How many bytes were queued.
    */
   send(turn: AgentTurn): Promise<number> {
     try {
@@ -195,8 +195,8 @@ export class StreamJsonDriver implements AgentDriver {
   /**
    * Answers an open ask; an unknown one is ignored.
    *
-   * @param askId The ask
-   * @param answer The answer
+   * @param askId The ask.
+   * @param answer The answer.
    */
   answer(askId: string, answer: AskAnswer): void {
     if (!this.#asks.has(askId)) return;
@@ -209,7 +209,7 @@ export class StreamJsonDriver implements AgentDriver {
   /**
    * The frames in order.
    *
-   * @returns A batch per read
+   * @returns A batch per read.
    */
   async *frames(): AsyncGenerator<readonly AgentFrame[], void, undefined> {
     if (this.#early.length > 0) {
@@ -226,7 +226,7 @@ export class StreamJsonDriver implements AgentDriver {
   /**
    * How the process stands.
    *
-   * @returns Its pid, life and exit
+   * @returns Its pid, life and exit.
    */
   status(): AgentStatus {
     return this.#child?.status ?? NOT_STARTED;
@@ -240,8 +240,8 @@ export class StreamJsonDriver implements AgentDriver {
   /**
    * Ends the agent: a running turn is interrupted first, because a closed stdin would leave it without its gate.
    *
-   * @param options How long to wait after closing stdin and after TERM
-   * @returns How it ended
+   * @param options How long to wait after closing stdin and after TERM.
+   * @returns How it ended.
    */
   async close(
     options: { eofMs?: number; termMs?: number } = {},
@@ -390,8 +390,8 @@ export class StreamJsonDriver implements AgentDriver {
 /**
  * A driver for an argv that the caller brings, as the seed's worker takes it: no gate, turns in the seed's bytes.
  *
- * @param argv The program and its arguments
- * @returns The driver
+ * @param argv The program and its arguments.
+ * @returns The driver.
  */
 export function argvDriver(argv: readonly string[]): StreamJsonDriver {
   return new StreamJsonDriver({

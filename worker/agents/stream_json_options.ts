@@ -13,8 +13,8 @@ export interface StreamJsonOptions {
   /**
    * The argv of one start.
    *
-   * @param start What is to be started
-   * @returns The program and its arguments
+   * @param start What is to be started.
+   * @returns The program and its arguments.
    */
   argv(start: AgentStart): readonly string[];
   /** Variables on top of the inherited ones. */

@@ -9,7 +9,7 @@
 /**
  * Copies stdin to the bridge and the bridge to stdout until either ends.
  *
- * @param socket The path of the bridge
+ * @param socket The path of the bridge.
  */
 async function relayTools(socket: string): Promise<void> {
   const connection = await Deno.connect({ transport: "unix", path: socket });

@@ -21,9 +21,9 @@ export class ToolServer {
   /**
    * Makes a server.
    *
-   * @param tools The tools
-   * @param name The server's name
-   * @param cwd The working directory of the calls
+   * @param tools The tools.
+   * @param name The server's name.
+   * @param cwd The working directory of the calls.
    */
   constructor(tools: ToolSource, name: string, cwd: string) {
     this.#tools = tools;
@@ -34,8 +34,8 @@ export class ToolServer {
   /**
    * Answers one message. Notifications are answered too, because the agent waits for it.
    *
-   * @param message The JSON-RPC message, unchecked
-   * @returns The answer
+   * @param message The JSON-RPC message, unchecked.
+   * @returns The answer.
    */
   async answer(message: unknown): Promise<JsonObject> {
     if (!isJsonObject(message) || typeof message.method !== "string") {

@@ -9,8 +9,8 @@ import type { AgentTurn } from "./driver.ts";
 /**
  * The line of a turn.
  *
- * @param turn The turn
- * @returns One JSON line without its newline
+ * @param turn The turn.
+ * @returns One JSON line without its newline.
  */
 export function turnLine(turn: AgentTurn): string {
   const images = (turn.images ?? []).map((image) => ({

@@ -35,9 +35,9 @@ export interface WorkerPlace {
  * only its home and the claims. Codex, OpenCode and ACP agents ask through a socket in a directory that is made for
  * the session, so the worker that hosts one listens wherever that is; it clears up behind them in the workspace.
  *
- * @param socket Its socket
- * @param place Where it works and what it hosts
- * @returns The flags
+ * @param socket Its socket.
+ * @param place Where it works and what it hosts.
+ * @returns The flags.
  */
 function workerPermissions(
   socket: string,
@@ -79,11 +79,11 @@ function bridgedWrites({ cwd, agent }: WorkerPlace): string[] {
 /**
  * Starts a worker that outlives us and waits until it answers.
  *
- * @param socket Its socket
- * @param args Its command line
- * @param place Where it works and what it hosts
- * @returns Its pid
- * @throws {Error} with its last words when it ends first
+ * @param socket Its socket.
+ * @param args Its command line.
+ * @param place Where it works and what it hosts.
+ * @returns Its pid.
+ * @throws {Error} With its last words when it ends first.
  */
 export async function launch(
   socket: string,

@@ -27,10 +27,10 @@ const PASSED = ["cursor", "reason", "port", "uuid"] as const;
  * Runs a command over the fleet when that is what is meant: it was asked for with
  * `--fleet`, or a fleet is configured and the session is `HOST.ID` of another machine.
  *
- * @param word The command
- * @param flags Its flags
- * @param io Where to read and write
- * @returns The exit code; `undefined` when the command is about this machine
+ * @param word The command.
+ * @param flags Its flags.
+ * @param io Where to read and write.
+ * @returns The exit code; `undefined` when the command is about this machine.
  */
 export async function overFleet(
   word: string,
@@ -58,10 +58,10 @@ export async function overFleet(
 /**
  * What the other machines run, below this machine's own list.
  *
- * @param flags The flags of `list`
- * @param io Where to write
- * @param shown The sessions of this machine, which are listed already, and whether they run
- * @returns What is there, or why it cannot be told; `undefined` without a fleet
+ * @param flags The flags of `list`.
+ * @param io Where to write.
+ * @param shown The sessions of this machine, which are listed already, and whether they run.
+ * @returns What is there, or why it cannot be told; `undefined` without a fleet.
  */
 export async function fleetBelow(
   flags: Flags,

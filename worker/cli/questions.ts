@@ -17,7 +17,7 @@ export interface Question {
  * The questions in the arguments of AskUserQuestion.
  *
  * @param input The arguments.
- * @returns the questions; none when they have another shape.
+ * @returns The questions; none when they have another shape.
  */
 export function questionsOf(input: unknown): Question[] {
   const list = record(input).questions;
@@ -41,7 +41,7 @@ export function questionsOf(input: unknown): Question[] {
  *
  * @param input The arguments as they came.
  * @param answers The answer to each question.
- * @returns the arguments to allow the call with.
+ * @returns The arguments to allow the call with.
  */
 export function withAnswers(
   input: unknown,

@@ -9,8 +9,8 @@ import type { Frame } from "../frame.ts";
 /**
  * A frame as text for a terminal; control characters of the agent are shown and not obeyed.
  *
- * @param frame The frame
- * @returns The text, or the empty string for a frame that tells a person nothing
+ * @param frame The frame.
+ * @returns The text, or the empty string for a frame that tells a person nothing.
  */
 export function renderFrame(frame: Frame): string {
   const sub = frame.parent_tool_use_id === undefined ? "" : "  | ";
@@ -67,9 +67,9 @@ export function renderFrame(frame: Frame): string {
 /**
  * Text with control characters made visible.
  *
- * @param text The text
- * @param lines Keep line breaks
- * @returns The text
+ * @param text The text.
+ * @param lines Keep line breaks.
+ * @returns The text.
  */
 export function visible(text: string, lines = false): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (char) => {

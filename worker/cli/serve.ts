@@ -70,9 +70,9 @@ ${FLEET_HELP}`;
 /**
  * Runs a worker to its end.
  *
- * @param args The arguments
- * @param io Where to write
- * @returns 0 after a normal end
+ * @param args The arguments.
+ * @param io Where to write.
+ * @returns 0 after a normal end.
  */
 export async function serve(
   args: readonly string[],

@@ -40,10 +40,10 @@ export interface SessionFlags {
 /**
  * Reads the flags of a session.
  *
- * @param flags The parsed command line
- * @param help The command that shows them
- * @returns What they say
- * @throws {UsageError} naming the flag that is wrong and what it takes
+ * @param flags The parsed command line.
+ * @param help The command that shows them.
+ * @returns What they say.
+ * @throws {UsageError} Naming the flag that is wrong and what it takes.
  */
 export function sessionFlags(flags: Flags, help: string): SessionFlags {
   const wrong = (found: string) =>

@@ -28,9 +28,9 @@ export interface WorkerVerb {
   /**
    * Runs it.
    *
-   * @param flags The parsed command line
-   * @param io Where to read and write
-   * @returns The exit code
+   * @param flags The parsed command line.
+   * @param io Where to read and write.
+   * @returns The exit code.
    */
   run(flags: Flags, io: CommandIo): Promise<number>;
 }
@@ -45,8 +45,8 @@ export const COMMON_FLAGS: FlagSpec = {
 /**
  * The directory of all workers.
  *
- * @param flags The parsed command line
- * @returns The places under it
+ * @param flags The parsed command line.
+ * @returns The places under it.
  */
 export function homeOf(flags: Flags): WorkerHome {
   const home = bulkheadHome(flags.text("home"));
@@ -58,9 +58,9 @@ export function homeOf(flags: Flags): WorkerHome {
 /**
  * An operand of the command line.
  *
- * @param flags The parsed command line
- * @param at Which one, from 0
- * @returns The operand
+ * @param flags The parsed command line.
+ * @param at Which one, from 0.
+ * @returns The operand.
  */
 export function operand(flags: Flags, at: number): string {
   const text = flags.operands[at];
@@ -76,9 +76,9 @@ export function operand(flags: Flags, at: number): string {
 /**
  * The short id that a word on the command line means: an id, or the name of a row in the registry.
  *
- * @param home The home
- * @param word The word
- * @returns The short id
+ * @param home The home.
+ * @param word The word.
+ * @returns The short id.
  */
 async function shortIdOf(
   home: WorkerHome,
@@ -97,10 +97,10 @@ async function shortIdOf(
 /**
  * Connects to the worker that a word means.
  *
- * @param flags The parsed command line
- * @param word An id or a name
- * @returns The client
- * @throws {Deno.errors.NotFound} when there is no such worker, with what to do
+ * @param flags The parsed command line.
+ * @param word An id or a name.
+ * @returns The client.
+ * @throws {Deno.errors.NotFound} When there is no such worker, with what to do.
  */
 export async function client(
   flags: Flags,

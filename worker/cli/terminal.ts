@@ -23,7 +23,7 @@ export type ReadLine = (signal?: AbortSignal) => Promise<string | undefined>;
  * with the first question.
  *
  * @param io The terminal.
- * @returns the reader and its end.
+ * @returns The reader and its end.
  */
 export function terminalLines(
   io: Pick<CommandIo, "stdin">,
@@ -72,14 +72,14 @@ export interface TerminalAnswersOptions {
    *
    * @param id The question.
    * @param answer What the person says.
-   * @returns whether the question was still open.
+   * @returns Whether the question was still open.
    */
   answer(id: string, answer: AskAnswer): boolean | Promise<boolean>;
   /**
    * The arguments of a call in a few words.
    *
    * @param input The arguments.
-   * @returns the words, safe to print.
+   * @returns The words, safe to print.
    */
   describe(input: unknown): string;
 }

@@ -45,9 +45,9 @@ export class Broadcast {
   /**
    * Publishes nothing yet.
    *
-   * @param fleet The connection
-   * @param shown Which session it is
-   * @param log Takes one line for the log
+   * @param fleet The connection.
+   * @param shown Which session it is.
+   * @param log Takes one line for the log.
    */
   constructor(fleet: Fleet, shown: Shown, log: (line: string) => void) {
     this.#log = log;

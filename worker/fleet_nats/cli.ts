@@ -175,10 +175,10 @@ const VERBS: Readonly<Record<string, readonly [number, number, Verb]>> = {
 /**
  * Runs one command line of `bulkhead fleet`.
  *
- * @param args The arguments, without the program's name
- * @param io Where to read and write
- * @param options What the program around it gives
- * @returns The exit code: 0, 1 for a failure, 2 for a command line that cannot be understood
+ * @param args The arguments, without the program's name.
+ * @param io Where to read and write.
+ * @param options What the program around it gives.
+ * @returns The exit code: 0, 1 for a failure, 2 for a command line that cannot be understood.
  *
  * @example The permissions of somebody who only watches
  * ```ts

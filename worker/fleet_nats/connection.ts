@@ -92,10 +92,10 @@ export class Fleet implements AsyncDisposable {
   /**
    * Wraps a connection; use {@linkcode connectFleet}.
    *
-   * @param nc The connection
-   * @param jsm The manager of streams
-   * @param host The name of this machine
-   * @param options How it was connected
+   * @param nc The connection.
+   * @param jsm The manager of streams.
+   * @param host The name of this machine.
+   * @param options How it was connected.
    */
   constructor(
     nc: NatsConnection,
@@ -216,9 +216,9 @@ export class Fleet implements AsyncDisposable {
  * Needs `--allow-net` for the servers, read of the credentials file, and `--allow-env`, `--allow-sys`
  * for the client library.
  *
- * @param options Where, and with what right
- * @returns The connection
- * @throws {FleetError} in one line with the fix, whatever is wrong
+ * @param options Where, and with what right.
+ * @returns The connection.
+ * @throws {FleetError} In one line with the fix, whatever is wrong.
  */
 export async function connectFleet(
   options: FleetConnectOptions,

@@ -23,9 +23,9 @@ export interface CallTarget {
 /**
  * Answers calls; the subject says which role the caller has.
  *
- * @param fleet The connection
- * @param target What answers
- * @returns Ends it
+ * @param fleet The connection.
+ * @param target What answers.
+ * @returns Ends it.
  */
 export function serveCalls(fleet: Fleet, target: CallTarget): () => void {
   const subject = controlSubject(fleet.names.prefix, target.id, "*");

@@ -27,10 +27,10 @@ export class FleetError extends Error {
   /**
    * Makes the error.
    *
-   * @param code What it is about
-   * @param found What was tried and found
-   * @param fix What to do
-   * @param cause What it comes from
+   * @param code What it is about.
+   * @param found What was tried and found.
+   * @param fix What to do.
+   * @param cause What it comes from.
    */
   constructor(
     code: FleetErrorCode,

@@ -59,11 +59,11 @@ export class FramePublisher {
   /**
    * Makes a publisher; nothing is sent.
    *
-   * @param fleet The connection
-   * @param id The session in the fleet
-   * @param epoch This life of the worker
-   * @param onTrouble Hears of a server that does not take frames
-   * @param onDrained Hears that everything is confirmed
+   * @param fleet The connection.
+   * @param id The session in the fleet.
+   * @param epoch This life of the worker.
+   * @param onTrouble Hears of a server that does not take frames.
+   * @param onDrained Hears that everything is confirmed.
    */
   constructor(
     fleet: Fleet,
@@ -194,11 +194,11 @@ export interface ReadFrameOptions {
 /**
  * One life of a session's frames, from a cursor on, each once and in order.
  *
- * @param fleet The connection
- * @param id The session in the fleet
- * @param epoch The life of its worker
- * @param options Where to begin
- * @returns The frames as they come
+ * @param fleet The connection.
+ * @param id The session in the fleet.
+ * @param epoch The life of its worker.
+ * @param options Where to begin.
+ * @returns The frames as they come.
  */
 export async function* readFleetFrames(
   fleet: Fleet,

@@ -62,9 +62,9 @@ export interface HostPort {
   /**
    * Makes the judges of one session.
    *
-   * @param session The session
-   * @param scope What it may do
-   * @returns The judges
+   * @param session The session.
+   * @param scope What it may do.
+   * @returns The judges.
    */
   judges(session: PlacedSession, scope: HostScope): Promise<HostJudges>;
 }
@@ -88,11 +88,11 @@ const POSTURE_ONLY: HostPort = {
 /**
  * Offers this machine until INT or TERM.
  *
- * @param fleet The connection
- * @param flags The command line
- * @param io Where to write
- * @param port Who judges
- * @returns 0
+ * @param fleet The connection.
+ * @param flags The command line.
+ * @param io Where to write.
+ * @param port Who judges.
+ * @returns 0.
  */
 export async function host(
   fleet: Fleet,

@@ -52,8 +52,8 @@ export function jobOptionsOf(value: unknown): JobOptions {
 /**
  * What a session asks for that widens what its agent may do.
  *
- * @param options Its options
- * @returns The flags, as on the command line; empty when there is nothing to grant
+ * @param options Its options.
+ * @returns The flags, as on the command line; empty when there is nothing to grant.
  */
 export function grantsOf(options: JobOptions): string[] {
   return [

@@ -32,9 +32,9 @@ interface Stored {
 /**
  * Queues a session for whichever host has room. Queueing the same session again does nothing.
  *
- * @param fleet The connection
- * @param job The session
- * @throws {FleetError} when the queue does not take it
+ * @param fleet The connection.
+ * @param job The session.
+ * @throws {FleetError} When the queue does not take it.
  */
 export async function queueSession(fleet: Fleet, job: FleetJob): Promise<void> {
   checkWorkspace(job.workspace);
@@ -107,7 +107,7 @@ export async function listJobs(fleet: Fleet): Promise<JobRecord[]> {
 /**
  * Changes a job, unless somebody else did meanwhile.
  *
- * @returns The new record; `undefined` when `change` declined or another was faster
+ * @returns The new record; `undefined` when `change` declined or another was faster.
  */
 export async function changeJob(
   fleet: Fleet,
@@ -132,7 +132,7 @@ export async function changeJob(
 /**
  * Marks the first turn of a job as given.
  *
- * @returns False when it was given before
+ * @returns False when it was given before.
  */
 export async function markDelivered(
   fleet: Fleet,
@@ -153,7 +153,7 @@ export async function markDelivered(
 /**
  * Changes a job whatever others do to it meanwhile, over a link that comes and goes.
  *
- * @throws when the server takes nothing for a while
+ * @throws when the server takes nothing for a while.
  */
 export async function settleJob(
   fleet: Fleet,

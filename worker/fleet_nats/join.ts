@@ -29,10 +29,10 @@ export interface FleetMember {
  * reached, a new session, whose id nobody else can know, goes on without it. One that is
  * resumed might run elsewhere, and is refused.
  *
- * @param settings The fleet
- * @param options The session, and whether it ran before
- * @returns The member; `undefined` when the session goes on without the fleet
- * @throws {FleetError} when the fleet was asked for and cannot be had, or somebody else has the session
+ * @param settings The fleet.
+ * @param options The session, and whether it ran before.
+ * @returns The member; `undefined` when the session goes on without the fleet.
+ * @throws {FleetError} When the fleet was asked for and cannot be had, or somebody else has the session.
  */
 export async function joinFleet(
   settings: FleetSettings,

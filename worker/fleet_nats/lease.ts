@@ -103,7 +103,7 @@ export class Lease {
   /**
    * Wraps a lease that was just won; use {@linkcode acquireLease}.
    *
-   * @param parts What it is made of
+   * @param parts What it is made of.
    */
   constructor(parts: {
     store: LeaseStore;
@@ -245,11 +245,11 @@ function markOf(clock: LeaseClock): Mark {
 /**
  * Takes a lease: at once when it is free, after its time when its holder has stopped renewing.
  *
- * @param store Where leases are kept
- * @param key What to claim
- * @param holder Who claims it; made unique by the call
- * @param options How long it holds
- * @returns The lease, or who has it
+ * @param store Where leases are kept.
+ * @param key What to claim.
+ * @param holder Who claims it; made unique by the call.
+ * @param options How long it holds.
+ * @returns The lease, or who has it.
  */
 export async function acquireLease(
   store: LeaseStore,

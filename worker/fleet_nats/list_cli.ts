@@ -22,11 +22,11 @@ const WAITING: readonly string[] = ["queued", "unplaceable", "orphaned"];
 /**
  * Lists everything.
  *
- * @param fleet The connection
- * @param flags The command line
- * @param io Where to write
- * @param shown Sessions that the caller lists itself, and whether they run
- * @returns 0
+ * @param fleet The connection.
+ * @param flags The command line.
+ * @param io Where to write.
+ * @param shown Sessions that the caller lists itself, and whether they run.
+ * @returns 0.
  */
 export async function list(
   fleet: Fleet,

@@ -45,10 +45,10 @@ export interface SeatOptions extends Omit<LeaseOptions, "clock"> {
 /**
  * Claims a session over all hosts. Do it before the worker is started.
  *
- * @param fleet The connection
- * @param options The session
- * @returns The seat; give its `decider` to the worker, then `attach` it
- * @throws {FleetError} `held` when another host writes the session
+ * @param fleet The connection.
+ * @param options The session.
+ * @returns The seat; give its `decider` to the worker, then `attach` it.
+ * @throws {FleetError} `held` when another host writes the session.
  */
 export async function claimSession(
   fleet: Fleet,
@@ -123,9 +123,9 @@ export class FleetSeat implements AsyncDisposable {
   /**
    * Wraps a lease; use {@linkcode claimSession}.
    *
-   * @param fleet The connection
-   * @param lease The lease
-   * @param options The session
+   * @param fleet The connection.
+   * @param lease The lease.
+   * @param options The session.
    */
   constructor(fleet: Fleet, lease: Lease, options: SeatOptions) {
     this.#fleet = fleet;
@@ -158,7 +158,7 @@ export class FleetSeat implements AsyncDisposable {
   /**
    * Publishes a worker and answers for it until it ends or the lease is lost.
    *
-   * @param worker The worker, started with this seat's decider
+   * @param worker The worker, started with this seat's decider.
    */
   async attach(worker: Worker): Promise<void> {
     this.#worker = worker;

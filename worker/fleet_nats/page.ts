@@ -23,8 +23,8 @@ const TELL_MS = 100;
 /**
  * The sessions of every machine, for {@linkcode servePage}.
  *
- * @param fleet The connection
- * @returns The source; closing it leaves the connection open
+ * @param fleet The connection.
+ * @returns The source; closing it leaves the connection open.
  */
 export function fleetPageSource(fleet: Fleet): PageSource {
   const feed = new FleetPageFeed(fleet);

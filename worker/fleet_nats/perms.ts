@@ -29,9 +29,9 @@ export const PERMISSION_ROLES: readonly PermissionRole[] = [
  * The subject permissions of a role. People get the calls of their role and the reading of
  * streams and buckets, nothing that writes or deletes them; hosts own everything of the fleet.
  *
- * @param role The role
- * @param options The fleet's prefix
- * @returns The permissions
+ * @param role The role.
+ * @param options The fleet's prefix.
+ * @returns The permissions.
  */
 export function fleetPermissions(
   role: PermissionRole,
@@ -106,8 +106,8 @@ export function fleetPermissions(
  * The permissions of roles as a piece of a NATS server's configuration: one variable
  * a role, to be named in the users' `permissions`.
  *
- * @param options The fleet's prefix, and which roles; a server refuses variables that nobody names
- * @returns The text, to be included
+ * @param options The fleet's prefix, and which roles; a server refuses variables that nobody names.
+ * @returns The text, to be included.
  *
  * @example
  * ```ts

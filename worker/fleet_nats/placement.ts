@@ -90,9 +90,9 @@ export class FleetHost implements AsyncDisposable {
   /**
    * Starts taking sessions; use {@linkcode offerHost}.
    *
-   * @param fleet The connection
-   * @param consumer The queue's consumer
-   * @param options Slots and how to start
+   * @param fleet The connection.
+   * @param consumer The queue's consumer.
+   * @param options Slots and how to start.
    */
   constructor(fleet: Fleet, consumer: Consumer, options: HostOptions) {
     this.#fleet = fleet;
@@ -354,9 +354,9 @@ export class FleetHost implements AsyncDisposable {
 /**
  * Offers this machine to the fleet.
  *
- * @param fleet The connection
- * @param options Slots, and how a worker is started
- * @returns The running host
+ * @param fleet The connection.
+ * @param options Slots, and how a worker is started.
+ * @returns The running host.
  */
 export async function offerHost(
   fleet: Fleet,

@@ -59,9 +59,9 @@ export const QUEUE_FLAGS: FlagSpec = {
 /**
  * What a command line wants to have queued.
  *
- * @param flags The command line
- * @returns The request, without workspace and first turn
- * @throws {UsageError} for what no host can be asked for
+ * @param flags The command line.
+ * @returns The request, without workspace and first turn.
+ * @throws {UsageError} For what no host can be asked for.
  */
 export function requestOf(
   flags: Flags,
@@ -102,13 +102,13 @@ export function requestOf(
 /**
  * Queues a session and says its id.
  *
- * @param to The fleet, or how to reach it
- * @param request The session
- * @param json Print one object
- * @param io Where to write
- * @returns 0
- * @throws {FleetError} when the fleet cannot be reached or does not take it
- * @throws {UsageError} for what no host can be asked for
+ * @param to The fleet, or how to reach it.
+ * @param request The session.
+ * @param json Print one object.
+ * @param io Where to write.
+ * @returns 0.
+ * @throws {FleetError} When the fleet cannot be reached or does not take it.
+ * @throws {UsageError} For what no host can be asked for.
  */
 export async function queueCommand(
   to: Fleet | FleetSettings,

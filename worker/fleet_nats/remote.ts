@@ -49,8 +49,8 @@ export interface FleetView {
 /**
  * Everything in the fleet: hosts, sessions with their true state, open questions.
  *
- * @param fleet The connection
- * @returns The view
+ * @param fleet The connection.
+ * @returns The view.
  */
 export async function viewFleet(fleet: Fleet): Promise<FleetView> {
   const { names } = fleet;
@@ -82,8 +82,8 @@ export class RemoteWorker {
   /**
    * Talks to a session; nothing is sent yet.
    *
-   * @param fleet The connection
-   * @param id The session: `<host>.<short id>`
+   * @param fleet The connection.
+   * @param id The session: `<host>.<short id>`.
    */
   constructor(fleet: Fleet, id: string) {
     this.#fleet = fleet;
@@ -93,11 +93,11 @@ export class RemoteWorker {
   /**
    * Calls a method by its name on the socket.
    *
-   * @param method The method
-   * @param params Its parameters
-   * @returns The result, unchecked
-   * @throws {RpcError} when the worker answers with an error
-   * @throws {FleetError} when nobody serves the session, or gives no answer
+   * @param method The method.
+   * @param params Its parameters.
+   * @returns The result, unchecked.
+   * @throws {RpcError} When the worker answers with an error.
+   * @throws {FleetError} When nobody serves the session, or gives no answer.
    */
   async call(
     method: string,
@@ -201,8 +201,8 @@ export class RemoteWorker {
   /**
    * The frames of the session's current life, from a cursor on, each once and in order.
    *
-   * @param options Where to begin
-   * @returns The frames as they come
+   * @param options Where to begin.
+   * @returns The frames as they come.
    */
   async *frames(
     options: ReadFrameOptions = {},

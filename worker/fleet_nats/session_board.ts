@@ -29,10 +29,10 @@ export class SessionBoard {
   /**
    * Writes nothing yet.
    *
-   * @param fleet The connection
-   * @param trouble Hears of what is not taken
-   * @param record How the session begins
-   * @param live What is looked up at each write
+   * @param fleet The connection.
+   * @param trouble Hears of what is not taken.
+   * @param record How the session begins.
+   * @param live What is looked up at each write.
    */
   constructor(
     fleet: Fleet,

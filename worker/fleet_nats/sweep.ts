@@ -15,8 +15,8 @@ const KEEP_MS = 7 * 86_400_000;
  * Puts back into the queue what dead hosts have left, and tells of what nobody can take over: a
  * session that was not queued, and whose machine is gone, is orphaned.
  *
- * @param fleet The connection
- * @returns The sessions that were queued again and those that were found orphaned
+ * @param fleet The connection.
+ * @returns The sessions that were queued again and those that were found orphaned.
  */
 export async function sweepFleet(
   fleet: Fleet,

@@ -20,8 +20,8 @@ export class ServerTrouble {
   /**
    * Hears of nothing yet.
    *
-   * @param fleet The connection
-   * @param log Takes one line for the log
+   * @param fleet The connection.
+   * @param log Takes one line for the log.
    */
   constructor(fleet: Fleet, log: (line: string) => void = () => {}) {
     this.#fleet = fleet;

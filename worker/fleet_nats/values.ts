@@ -13,7 +13,7 @@ const TRIES = 3;
 /**
  * The newest value of every key: one stream of them, not one request each.
  *
- * @throws {Error} when the server does not give all of them
+ * @throws {Error} When the server does not give all of them.
  */
 export async function valuesOf<T>(
   bucket: KV,

@@ -51,8 +51,8 @@ const MAX_BODY = 4 * 1024 * 1024;
  *
  * Needs `--allow-net` for that address and the workers' sockets, and read and write of the home.
  *
- * @param options The home, and where to listen
- * @returns The running server
+ * @param options The home, and where to listen.
+ * @returns The running server.
  *
  * @example
  * ```ts

@@ -253,7 +253,7 @@ export class ScriptError extends SyntaxError {
   /**
    * Makes the error.
    *
-   * @param message What was found where, and what is wanted
+   * @param message What was found where, and what is wanted.
    */
   constructor(message: string) {
     super(message);

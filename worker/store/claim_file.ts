@@ -48,11 +48,11 @@ const MAX_FILE = 64 * 1024;
 /**
  * The path of a key's claim file.
  *
- * @param key What is claimed
- * @param options Where claims are
- * @returns The path
- * @throws {RangeError} when the key cannot be a file name
- * @throws {Deno.errors.NotFound} when no root is known
+ * @param key What is claimed.
+ * @param options Where claims are.
+ * @returns The path.
+ * @throws {RangeError} When the key cannot be a file name.
+ * @throws {Deno.errors.NotFound} When no root is known.
  *
  * @example
  * ```ts
@@ -102,10 +102,10 @@ function claimsDirectory(options: ClaimPlace): string {
 /**
  * Reads a claim.
  *
- * @param key What is claimed
- * @param options Where claims are
- * @returns The claim; `undefined` when there is none
- * @throws {SyntaxError} when the file cannot be read or is of a newer format
+ * @param key What is claimed.
+ * @param options Where claims are.
+ * @returns The claim; `undefined` when there is none.
+ * @throws {SyntaxError} When the file cannot be read or is of a newer format.
  */
 export async function readClaim(
   key: string,
@@ -117,9 +117,9 @@ export async function readClaim(
 /**
  * Reads the claim of a path.
  *
- * @param path The file
- * @returns The claim; `undefined` when there is none
- * @throws {SyntaxError} when the file cannot be read or is of a newer format
+ * @param path The file.
+ * @returns The claim; `undefined` when there is none.
+ * @throws {SyntaxError} When the file cannot be read or is of a newer format.
  */
 export async function readClaimFile(path: string): Promise<Claim | undefined> {
   let text: string;
@@ -218,9 +218,9 @@ function serialize(claim: Claim): string {
 /**
  * Publishes a whole file under a name that must be free.
  *
- * @param path The file
- * @param claim What it says
- * @returns False when the name is taken
+ * @param path The file.
+ * @param claim What it says.
+ * @returns False when the name is taken.
  */
 export async function createClaimFile(
   path: string,
@@ -249,8 +249,8 @@ export async function createClaimFile(
 /**
  * Puts a claim in the place of the one that is there.
  *
- * @param path The file
- * @param claim What it says
+ * @param path The file.
+ * @param claim What it says.
  */
 export async function replaceClaimFile(
   path: string,
@@ -272,7 +272,7 @@ export async function replaceClaimFile(
 /**
  * Keeps a dead claim aside before another takes its place.
  *
- * @param path The file
+ * @param path The file.
  */
 export async function archiveClaimFile(path: string): Promise<void> {
   const at = path.lastIndexOf("/");

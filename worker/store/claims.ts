@@ -77,10 +77,10 @@ const START_SLACK_MS = 1_500;
 /**
  * Claims a key. Never throws for what it finds on disk.
  *
- * @param key What to claim
- * @param holder Who claims it
- * @param options For which process, and where
- * @returns What became of it
+ * @param key What to claim.
+ * @param holder Who claims it.
+ * @param options For which process, and where.
+ * @returns What became of it.
  *
  * @example One writer
  * ```ts
@@ -171,8 +171,8 @@ async function isHeld(claim: Claim): Promise<boolean> {
 /**
  * Whether the process of a claim lives on this machine.
  *
- * @param claim The claim
- * @returns False too when it is another machine's
+ * @param claim The claim.
+ * @returns False too when it is another machine's.
  */
 export async function isClaimLive(claim: Claim): Promise<boolean> {
   const machine = await thisMachine();
@@ -194,10 +194,10 @@ export async function isClaimLive(claim: Claim): Promise<boolean> {
  * Lets go of a claim, if it is ours. With a `pid`, only while it is that process's: a worker that
  * ends late must not take away its successor's claim.
  *
- * @param key What was claimed
- * @param holder Who claimed it
- * @param options For which process, and where
- * @returns What was found; none of it is a failure
+ * @param key What was claimed.
+ * @param holder Who claimed it.
+ * @param options For which process, and where.
+ * @returns What was found; none of it is a failure.
  */
 export async function releaseClaim(
   key: string,

@@ -33,9 +33,9 @@ const encoder = new TextEncoder();
 /**
  * Adds an event to the home's events.
  *
- * @param home The home
- * @param event The event
- * @throws {TypeError} when its data is no object
+ * @param home The home.
+ * @param event The event.
+ * @throws {TypeError} When its data is no object.
  *
  * @example
  * ```ts
@@ -110,9 +110,9 @@ export function eventLine(event: WorkerEvent, now: Date = new Date()): string {
 /**
  * Shortens one text of an event's data so that the event fits: the end is kept, cut at a character.
  *
- * @param data The event's data
- * @param field The field that may be shortened
- * @returns Data that fits, or the data without the field when nothing else helps
+ * @param data The event's data.
+ * @param field The field that may be shortened.
+ * @returns Data that fits, or the data without the field when nothing else helps.
  *
  * @example
  * ```ts
@@ -162,9 +162,9 @@ async function tooLarge(path: string): Promise<boolean> {
 /**
  * Reads the newest events of a home.
  *
- * @param home The home
- * @param options How many
- * @returns The events, oldest first; lines that are none are left out
+ * @param home The home.
+ * @param options How many.
+ * @returns The events, oldest first; lines that are none are left out.
  */
 export async function readEvents(
   home: WorkerHome,

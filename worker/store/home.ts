@@ -40,8 +40,8 @@ export const WRITE_LOCK_MS = 60_000;
 /**
  * The places under a home.
  *
- * @param root The home, absolute
- * @returns Its places; nothing is created
+ * @param root The home, absolute.
+ * @returns Its places; nothing is created.
  *
  * @example
  * ```ts
@@ -64,10 +64,10 @@ export function workerHome(root: string): WorkerHome {
 /**
  * The files of one worker.
  *
- * @param home The home
- * @param shortId The worker's short id
- * @returns Its files; nothing is created
- * @throws {RangeError} when the id could leave the home
+ * @param home The home.
+ * @param shortId The worker's short id.
+ * @returns Its files; nothing is created.
+ * @throws {RangeError} When the id could leave the home.
  *
  * @example
  * ```ts
@@ -93,8 +93,8 @@ export function workerFiles(home: WorkerHome, shortId: string): WorkerFiles {
 /**
  * Refuses a short id that is no plain name.
  *
- * @param shortId The id
- * @throws {RangeError} when it is not one
+ * @param shortId The id.
+ * @throws {RangeError} When it is not one.
  */
 function checkShortId(shortId: string): void {
   if (/^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/.test(shortId)) return;
@@ -108,9 +108,9 @@ function checkShortId(shortId: string): void {
 /**
  * A short id for an agent's name: its first eight letters and digits, made unique by a number.
  *
- * @param name The agent's name
- * @param taken The ids in use
- * @returns The id
+ * @param name The agent's name.
+ * @param taken The ids in use.
+ * @returns The id.
  *
  * @example
  * ```ts
@@ -132,7 +132,7 @@ export function shortIdFor(name: string, taken: ReadonlySet<string>): string {
 /**
  * Makes the home, readable by its owner only.
  *
- * @param home The home
+ * @param home The home.
  */
 export async function ensureHome(home: WorkerHome): Promise<void> {
   await ensurePrivateDir(home.root);
@@ -141,8 +141,8 @@ export async function ensureHome(home: WorkerHome): Promise<void> {
 /**
  * Refuses a socket path that the kernel would refuse, with its length and the limit.
  *
- * @param path The path of the socket
- * @throws {RangeError} when it is too long
+ * @param path The path of the socket.
+ * @throws {RangeError} When it is too long.
  */
 export function checkSocketPath(path: string): void {
   const bytes = new TextEncoder().encode(path).length;
@@ -162,9 +162,9 @@ export interface HeldLock extends Disposable {
  * Takes the lock on a worker's name: a second worker of the same name in the same home finds it
  * held, whatever the registry says. The kernel releases it when the process ends.
  *
- * @param home The home
- * @param shortId The worker's short id
- * @returns The lock, or `undefined` when another process holds it
+ * @param home The home.
+ * @param shortId The worker's short id.
+ * @returns The lock, or `undefined` when another process holds it.
  */
 export async function lockWorker(
   home: WorkerHome,

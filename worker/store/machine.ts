@@ -29,7 +29,7 @@ let known: Promise<Machine> | undefined;
 /**
  * This machine. Everything but the boot time is read once.
  *
- * @returns Its name and ids
+ * @returns Its name and ids.
  */
 export async function thisMachine(): Promise<Machine> {
   known ??= readMachine();

@@ -17,7 +17,7 @@ export interface ProcessStart {
 /**
  * Milliseconds since the machine booted: it goes on when the clock of the day jumps.
  *
- * @returns The time
+ * @returns The time.
  */
 export async function uptimeMs(): Promise<number> {
   const ticks = (await processStart(Deno.pid))?.ticks ?? 0;
@@ -43,8 +43,8 @@ const READ_ALL =
 /**
  * When the process was started; `undefined` when there is none, or it is only waiting to be reaped.
  *
- * @param pid The process
- * @returns Its start
+ * @param pid The process.
+ * @returns Its start.
  */
 export async function processStart(
   pid: number,
@@ -55,8 +55,8 @@ export async function processStart(
 /**
  * Start and memory of processes; those that do not exist are left out.
  *
- * @param pids The processes; all of the machine by default
- * @returns What is known, by pid
+ * @param pids The processes; all of the machine by default.
+ * @returns What is known, by pid.
  */
 export async function processInfo(
   pids?: readonly number[],
@@ -146,9 +146,9 @@ export interface ProcessMark {
 /**
  * A process and everything below it, by parent links, parents first.
  *
- * @param root The pid to start from
- * @param all The processes of the machine, when they are known already
- * @returns The marks; empty when there is no such process
+ * @param root The pid to start from.
+ * @param all The processes of the machine, when they are known already.
+ * @returns The marks; empty when there is no such process.
  */
 export async function processTree(
   root: number,
@@ -200,9 +200,9 @@ const GONE_MS = 5_000;
  * Ends a process that somebody else left behind, with everything below it: SIGTERM to the process,
  * which ends its own shells; after a wait SIGKILL to whatever is left of the tree.
  *
- * @param mark The process; one that has its pid now but another start is left alone
- * @param options The wait
- * @returns True when there was something to end, and nothing of it is left
+ * @param mark The process; one that has its pid now but another start is left alone.
+ * @param options The wait.
+ * @returns True when there was something to end, and nothing of it is left.
  *
  * @example
  * ```ts

@@ -34,9 +34,9 @@ const MAX_FILE = 64 * 1024 * 1024;
 /**
  * Reads the registry. An absent or empty file is an empty one.
  *
- * @param home The home
- * @returns The registry
- * @throws {StoreError} when the file is damaged
+ * @param home The home.
+ * @returns The registry.
+ * @throws {StoreError} When the file is damaged.
  *
  * @example
  * ```ts
@@ -65,10 +65,10 @@ export async function readRegistry(home: WorkerHome): Promise<Registry> {
 /**
  * Changes the registry under its lock.
  *
- * @param home The home
- * @param change Changes the rows in place; throw to leave everything as it is
- * @returns The rows as written
- * @throws {StoreError} when the file is damaged or newer, or a row must not be written
+ * @param home The home.
+ * @param change Changes the rows in place; throw to leave everything as it is.
+ * @returns The rows as written.
+ * @throws {StoreError} When the file is damaged or newer, or a row must not be written.
  *
  * @example
  * ```ts
@@ -173,9 +173,9 @@ function empty(): Registry {
 /**
  * The row of a worker.
  *
- * @param rows The rows
- * @param shortId The worker
- * @returns The row, or `undefined`
+ * @param rows The rows.
+ * @param shortId The worker.
+ * @returns The row, or `undefined`.
  */
 export function findRow(
   rows: readonly RegistryRow[],

@@ -72,10 +72,10 @@ const STATUSES: readonly StatusWord[] = [
 /**
  * Reads a worker's state.
  *
- * @param home The home
- * @param shortId The worker
- * @returns The state; `undefined` when there is none
- * @throws {StoreError} when the file is damaged
+ * @param home The home.
+ * @param shortId The worker.
+ * @returns The state; `undefined` when there is none.
+ * @throws {StoreError} When the file is damaged.
  */
 export async function readState(
   home: WorkerHome,
@@ -127,11 +127,11 @@ export async function readState(
 /**
  * Writes a change of a worker's state, under the file's lock.
  *
- * @param home The home
- * @param shortId The worker
- * @param change The fields to set
- * @returns The whole state
- * @throws {StoreError} when the file is damaged or of a newer format; it is left alone
+ * @param home The home.
+ * @param shortId The worker.
+ * @param change The fields to set.
+ * @returns The whole state.
+ * @throws {StoreError} When the file is damaged or of a newer format; it is left alone.
  *
  * @example
  * ```ts

@@ -14,9 +14,9 @@ export class StoreError extends Error {
   /**
    * Makes the error.
    *
-   * @param kind What is wrong
-   * @param path The file
-   * @param found What was found
+   * @param kind What is wrong.
+   * @param path The file.
+   * @param found What was found.
    */
   constructor(
     kind: "damaged" | "newer" | "conflict",

@@ -48,7 +48,7 @@ function scalar(value: YamlScalar): string {
 /**
  * Reads a mapping.
  *
- * @throws {SyntaxError} naming the line, when it is anything else
+ * @throws {SyntaxError} Naming the line, when it is anything else.
  */
 export function readYaml(text: string): YamlMapping {
   const root: YamlMapping = new Map();
