@@ -153,7 +153,11 @@ const unzip: CallReader = (call) => {
   const operands: string[] = [];
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? "";
-    if (arg === "-x") break;
+    if (arg === "-x") {
+      // Names follow, up to the next option.
+      while (i + 1 < args.length && !args[i + 1]?.startsWith("-")) i++;
+      continue;
+    }
     if (!arg.startsWith("-")) operands.push(arg);
     else if (arg === "-d") directory = args[++i];
     else if (/^-d./.test(arg)) directory = arg.slice(2);
@@ -238,6 +242,11 @@ const strip: CallReader = (call) => {
 };
 
 const zip: CallReader = (call) => {
+  // It lists or tests an archive that is there.
+  if (call.args.includes("-sf")) return UNKNOWN_STREAM;
+  if (call.args.length === 2 && call.args.includes("-T")) {
+    return UNKNOWN_STREAM;
+  }
   applyTable(call);
   const read = readOptions(call.args, { takes: "-b -i -n -t -x -P -s -O" });
   if (hasOption(read, "-m", "--move")) {

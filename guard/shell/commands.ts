@@ -81,6 +81,11 @@ export const ACCOUNT: Readonly<Record<string, RegExp>> = {
   // A key ring of its own is named by a directory.
   gpg:
     /^(?!.*--homedir).*(?:^| )--(?:import|(?:quick-|full-)?gen(?:erate)?-key|delete-(?:secret-)?keys?|edit-key|recv-keys|receive-keys|refresh-keys)(?: |$)/,
+  kind: /^(?:create|delete|export kubeconfig)/,
+  minikube: /^(?:start|delete|config (?:set|unset)|addons (?:enable|disable))/,
+  k3d: /^(?:cluster (?:create|delete)|kubeconfig (?:merge|write))/,
+  pass: /^(?:generate|insert|edit|rm|mv|cp|init|git)\b/,
+  "fc-cache": /^(?!.*(?:--help|--version|-V))/,
   helm: /^(?:repo (?:add|remove|update)|plugin (?:install|uninstall|update))/,
   bundle: /^config (?:(?:set|unset) )?--global/,
   claude:

@@ -202,8 +202,18 @@ export const fileCommands: VerbTable = verbTable(() => ({
   keytool: {
     takes: "-alias -storepass -keypass -dname -validity -keyalg -keysize",
     writes: "-keystore -destkeystore -file",
+    unless: "-list -printcert -help",
     singleDash: true,
   },
+  mmv: { operands: "final" },
+  mksquashfs: { operands: "second", singleDash: true },
+  xorriso: {
+    takes: "-indev -map -volid -as",
+    writes: "-outdev -dev",
+    singleDash: true,
+  },
+  certbot: { writes: "--config-dir --work-dir --logs-dir" },
+  htpasswd: { operands: "first", takes: "-C -r", unless: "-n -v" },
   mkcert: { writes: "-cert-file -key-file -p12-file", singleDash: true },
   "qemu-img": {
     subs: {

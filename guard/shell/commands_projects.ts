@@ -98,6 +98,13 @@ export const projectCommands: VerbTable = verbTable(() => ({
       release: { writes: "-D --dir" },
     },
   },
+  pulumi: {
+    subs: each("up update destroy refresh import config stack new", {
+      takes: "-s --stack",
+      writes: "-C --cwd --dir",
+    }),
+  },
+  nuget: { writes: "-OutputDirectory -o", singleDash: true },
   kaggle: { writes: "-p --path" },
   "huggingface-cli": {
     takes: "--revision --repo-type --include --exclude",

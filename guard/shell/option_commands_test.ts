@@ -27,6 +27,37 @@ Deno.test("command lines among options, and wrappers that start a shell", () => 
   });
 });
 
+Deno.test("toolchains and tools that name a place, or change the account; their listings", () => {
+  judgesAs({
+    deny: [
+      "unzip a.zip -x b -d /srv",
+      "mksquashfs . /srv/a.sqfs",
+      "htpasswd -bc /srv/.htpasswd a b",
+      "npm link ../x",
+      "pnpm setup",
+      "deno install --root /srv a.ts",
+      "gem build x.gemspec -o /srv/x.gem",
+      "mvn dependency:copy-dependencies -DoutputDirectory=/srv",
+      "sbt publishLocal",
+      "kind create cluster",
+      "pass generate x",
+    ],
+    allow: [
+      "unzip /srv/a.zip -x b -d out",
+      "zip -sf /srv/x.zip",
+      "zip -T /srv/x.zip",
+      "keytool -list -keystore /srv/k.jks",
+      "apt-get update --print-uris",
+      "htpasswd -nb a b",
+      "npm link x",
+      "deno install",
+      "mvn dependency:copy-dependencies -DoutputDirectory=target/d",
+      "sbt test",
+      "kind get clusters",
+    ],
+  });
+});
+
 Deno.test("outputs of pictures' optimizers, databases, clouds, config text and other rare programs", () => {
   judgesAs({
     deny: [

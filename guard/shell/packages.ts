@@ -142,7 +142,9 @@ const playwright: CallReader = (call) => {
 
 const APT =
   /^(?:install|remove|purge|autoremove|autopurge|update|upgrade|dist-upgrade|full-upgrade|build-dep|clean|autoclean|reinstall|satisfy|edit-sources|add|del|fix)$/;
-const apt = systemManager(APT, "-o -c -t --target-release");
+const changeApt = systemManager(APT, "-o -c -t --target-release");
+const apt: CallReader = (call) =>
+  call.args.includes("--print-uris") ? UNKNOWN_STREAM : changeApt(call);
 const dnf = systemManager(
   /^(?:install|remove|erase|update|upgrade|downgrade|reinstall|autoremove|clean|makecache|groupinstall|localinstall|swap|distro-sync|module)$/,
   "-c --repo --enablerepo --disablerepo",
@@ -288,6 +290,13 @@ export const PACKAGES: Readonly<Record<string, CallReader>> = {
   mvn: publishes(/^(?:install|install:install-file|dependency:get)$/),
   mvnw: publishes(/^(?:install|install:install-file)$/),
   gradle: publishes(/^(?:\S*:)?publishToMavenLocal$/),
+  sbt: publishes(/^(?:\S*\/)?publish(?:Local|M2)$/),
+  lein: publishes(/^install$/),
+  mill: publishes(/publishLocal$/),
+  rye: managerByLine(
+    /^(?:install|uninstall|tools (?:install|uninstall)|self (?:update|uninstall)|toolchain (?:fetch|register|remove))\b/,
+  ),
+  vcpkg: systemManager(/^(?:install|remove|upgrade|integrate)$/),
   gradlew: publishes(/^(?:\S*:)?publishToMavenLocal$/),
   composer: (call) => {
     const [scope, action = ""] = call.args;

@@ -55,7 +55,10 @@ export const nodePackages: CallReader = (call) => {
     }
     return UNKNOWN_STREAM;
   }
-  if (sub === "link" && read.operands.length === 1 && call.name !== "bun") {
+  if (
+    /^(?:link|ln)$/.test(sub) &&
+    (read.operands.length === 1 || /^[./~]/.test(read.operands[1] ?? ""))
+  ) {
     refuses(call, {
       rule: "package",
       label: "package link into the global directory",
@@ -84,6 +87,11 @@ export const nodePackages: CallReader = (call) => {
       verb,
     });
   }
+  if (
+    call.name === "pnpm" &&
+    (/^(?:setup|self-update|env)$/.test(sub) ||
+      sub === "store" && /^(?:prune|add)$/.test(rest[0] ?? ""))
+  ) refuses(call, { ...INSTALL, verb });
   if (sub === "cache" && /^(?:clean|clear|rm|add)$/.test(rest[0] ?? "")) {
     refuses(call, {
       rule: "system",
@@ -167,7 +175,8 @@ export const denoPackages: CallReader = (call) => {
     arg === "-g" || arg === "--global" || /^-[A-Za-z]*g[A-Za-z]*$/.test(arg)
   );
   if (
-    /^(?:install|i|uninstall)$/.test(sub ?? "") && global ||
+    /^(?:install|i|uninstall)$/.test(sub ?? "") &&
+      (global || rest.some((arg) => /^--root(?:=|$)/.test(arg))) ||
     sub === "upgrade" || sub === "jupyter"
   ) {
     if (sub === "jupyter" && !rest.includes("--install")) return undefined;

@@ -94,6 +94,13 @@ export const publishes = (goals: RegExp): CallReader => (call) => {
     /^-Dmaven\.repo\.local=(.+)$/.exec(arg)?.[1]
   )
     .find((one) => one !== undefined);
+  for (const arg of call.args) {
+    const output =
+      /^-D(?:output(?:Directory|File)?|project\.build\.directory)=(.+)$/
+        .exec(arg)?.[1];
+    if (output !== undefined) writes(call, output);
+  }
+  if (goal === undefined && place !== undefined) writes(call, place);
   if (goal !== undefined) {
     if (place !== undefined) writes(call, place);
     else {
@@ -118,7 +125,13 @@ export const gem: CallReader = (call) => {
     if (place === undefined) refuses(call, { ...INSTALL, verb: `gem ${sub}` });
     else writes({ ...call, name: `gem ${sub}` }, place);
   } else if (/^(?:fetch|unpack|build)$/.test(sub)) {
-    writes({ ...call, name: `gem ${sub}` }, ".");
+    const place = optionValue(
+      readOptions(call.args, { takes: "-o --output --target" }),
+      "-o",
+      "--output",
+      "--target",
+    );
+    writes({ ...call, name: `gem ${sub}` }, place ?? ".");
   }
   return UNKNOWN_STREAM;
 };
