@@ -16,7 +16,9 @@ export interface OutputLogOptions {
   readonly now?: () => number;
 }
 
+/** Characters of a line that are told. */
 const MAX_LINE = 2_000;
+/** Characters of the last lines that are kept for an error. */
 const MAX_TAIL = 8_192;
 
 /** Collects what one plugin prints. */

@@ -209,5 +209,7 @@ function reportTo(
   };
 }
 
+/** Characters of a running tool that are reported. */
 const REPORT_MAX = 64 * 1024;
+/** How often they are reported, at most. */
 const REPORT_EVERY_MS = 100;

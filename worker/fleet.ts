@@ -74,6 +74,7 @@ export interface FleetOptions {
 
 /** How long a worker may take to answer. */
 export const WORKER_ANSWERS_MS = 2_000;
+/** Workers that are asked at the same time. */
 const AT_ONCE = 64;
 
 /**

@@ -23,7 +23,8 @@ import type {
 
 export type * from "./frame_types.ts";
 
-const TEXT_CAP = 4096;
+/** Characters of a text that a frame shows; the raw line has all of it. */
+export const TEXT_CAP = 4096;
 const TRIM = /^\p{White_Space}+|\p{White_Space}+$/gu;
 
 /**
@@ -75,6 +76,16 @@ function frameOf(value: JsonObject): Frame {
     frame.parent_tool_use_id = value.parent_tool_use_id;
   }
   return frame;
+}
+
+/**
+ * The beginning of a text.
+ *
+ * @param text The text.
+ * @returns As much of it as a frame shows.
+ */
+export function cap(text: string): string {
+  return text.length > TEXT_CAP ? text.slice(0, TEXT_CAP) : text;
 }
 
 /**
@@ -165,7 +176,7 @@ function userEcho(value: JsonObject): UserEchoFrame {
   }
   const text = textOf(content);
   if (text !== "") {
-    frame.text = text.length > TEXT_CAP ? text.slice(0, TEXT_CAP) : text;
+    frame.text = cap(text);
   }
   const source = userSource(value, frame, text);
   if (source !== undefined) frame.source = source;
@@ -192,7 +203,7 @@ function toolResult(block: JsonObject): ToolResultPart {
   const part: ToolResultPart = {
     tool_use_id: str(block.tool_use_id),
     is_error: block.is_error === true,
-    text: text.length > TEXT_CAP ? text.slice(0, TEXT_CAP) : text,
+    text: cap(text),
   };
   if (text.length > TEXT_CAP) part.truncated = true;
   return part;

@@ -6,16 +6,16 @@
  */
 
 import {
+  cap,
   type ControlRequestFrame,
   type Frame,
   type FrameUsage,
   isJsonObject,
   type JsonObject,
   type SystemFrame,
+  TEXT_CAP,
 } from "../frame.ts";
 import type { KnownCall } from "./codex_frames.ts";
-
-const TEXT_CAP = 4096;
 
 /** The tools that the protocol's kinds of calls stand for. */
 const KINDS: Readonly<Record<string, string>> = {
@@ -249,10 +249,6 @@ function text(value: unknown): string {
 
 function blockText(block: unknown): string {
   return isJsonObject(block) ? text(block.text) : "";
-}
-
-function cap(value: string): string {
-  return value.length > TEXT_CAP ? value.slice(0, TEXT_CAP) : value;
 }
 
 function state(name: string, session: string): SystemFrame {

@@ -12,7 +12,7 @@ import type {
   SystemFrame,
   ToolResultPart,
 } from "../frame.ts";
-import { isJsonObject, type JsonObject } from "../frame.ts";
+import { cap, isJsonObject, type JsonObject, TEXT_CAP } from "../frame.ts";
 
 /** A call that Codex asks about, in the words of the hook. */
 export interface KnownCall {
@@ -21,8 +21,6 @@ export interface KnownCall {
   /** The arguments. */
   readonly input: unknown;
 }
-
-const TEXT_CAP = 4096;
 
 /** Items that are tool calls, and under which name the hook knows them. */
 const TOOL_ITEMS: Readonly<Record<string, (item: JsonObject) => string>> = {
@@ -287,10 +285,6 @@ export class CodexFrames {
 
 function text(value: unknown): string {
   return typeof value === "string" ? value : "";
-}
-
-function cap(value: string): string {
-  return value.length > TEXT_CAP ? value.slice(0, TEXT_CAP) : value;
 }
 
 function state(name: string): SystemFrame {

@@ -64,9 +64,11 @@ export interface OpenCodeOptions {
   readonly sessionMs?: number;
 }
 
+/** How long the plugin may take to call home. */
 const HELLO_MS = 30_000;
 const NO_HELLO =
   "its plugin did not call home, so no turn is started: is OPENCODE_PURE set?";
+/** How long after a broken request the end of its server may show. */
 const GOING_MS = 1000;
 const ENDED = "it ended before it was ready";
 

@@ -11,11 +11,9 @@ import type {
   FrameUsage,
   SystemFrame,
 } from "../frame.ts";
-import { isJsonObject, type JsonObject } from "../frame.ts";
+import { cap, isJsonObject, type JsonObject, TEXT_CAP } from "../frame.ts";
 import type { KnownCall } from "./codex_frames.ts";
 import type { OpencodeEvent } from "./opencode_api.ts";
-
-const TEXT_CAP = 4096;
 
 /** Events that say nothing about a session. */
 const NOISE =
@@ -324,10 +322,6 @@ function text(value: unknown): string {
 
 function count(value: unknown): number {
   return typeof value === "number" ? value : 0;
-}
-
-function cap(value: string): string {
-  return value.length > TEXT_CAP ? value.slice(0, TEXT_CAP) : value;
 }
 
 function state(name: string): SystemFrame {

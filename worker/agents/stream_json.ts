@@ -40,6 +40,7 @@ const ALREADY_IN_USE = /Session ID \S+ is already in use/;
 const CALLBACK = "gate";
 const CALLBACK_TIMEOUT_S = 30;
 const INTERRUPT_MS = 10_000;
+/** How long the end waits for a turn that is interrupted. */
 const SETTLE_MS = 1500;
 
 /** Drives one stream-json agent process. */

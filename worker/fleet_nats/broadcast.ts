@@ -15,9 +15,13 @@ import type { FleetSessionRecord } from "./records.ts";
 import { SessionBoard } from "./session_board.ts";
 import { ServerTrouble } from "./trouble.ts";
 
+/** How late the record may say what the server has of the frames. */
 const DRAINED_MS = 250;
+/** How long the last frames are waited for. */
 const FLUSH_MS = 2_000;
+/** How long the last word of the record is waited for. */
 const CLOSE_MS = 10_000;
+/** Frames that are taken out of the log at a time. */
 const SLICE = 256;
 
 /** Which session it is. */

@@ -15,9 +15,11 @@ import type { Fleet } from "./connection.ts";
 import { pause } from "./pause.ts";
 import { isNotPermitted } from "./provision.ts";
 
+/** How long after a break the next consumer is made. */
 const RETRY_MS = 250;
 /** A consumer may stall for good when a server drops what it was about to send: one that is silent is made anew. */
 const IDLE_MS = 10_000;
+/** How long a consumer may take to stop. */
 const CLOSE_MS = 500;
 /** Messages on their way at a time. A server lets go of a reader that is asked for more than its link can carry. */
 const AT_ONCE = 64;

@@ -20,7 +20,9 @@ const COUNT = "Bulkhead-Count";
 const GAP = "Bulkhead-Gap";
 const MESSAGE_ID = "Nats-Msg-Id";
 const PUBLISH_TIMEOUT_MS = 3_000;
+/** Bytes of frames in one message. */
 const MAX_BATCH = 256 * 1024;
+/** Bytes that wait for the server before whoever adds more has to wait. */
 const MAX_QUEUED = 4 * 1024 * 1024;
 const encoder = new TextEncoder();
 

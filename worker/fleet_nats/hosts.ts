@@ -10,6 +10,7 @@ import type { Fleet } from "./connection.ts";
 import { FLEET_SCHEMA, token } from "./names.ts";
 import type { FleetHostRecord } from "./records.ts";
 
+/** How long a host that leaves waits for its word to be taken back. */
 const TAKE_BACK_MS = 1_000;
 const beats = new WeakMap<Fleet, HostBeat>();
 

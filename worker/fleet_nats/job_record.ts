@@ -145,7 +145,7 @@ function workspaceOf(value: unknown): FleetWorkspace | undefined {
 export const GIT_SOURCE =
   /^git\+((?:https|file|ssh):\/\/[^#\s]+)#([0-9a-f]{40})$/;
 
-/** @throws {RangeError} when no host could have such a workspace */
+/** @throws {RangeError} When no host could have such a workspace. */
 export function checkWorkspace(workspace: FleetWorkspace): void {
   if ("path" in workspace) {
     if (workspace.path.startsWith("/")) return;

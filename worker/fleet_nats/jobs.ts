@@ -21,7 +21,9 @@ import { valuesOf } from "./values.ts";
 /** A job that is over may be queued again, to go on with its session. */
 const OVER: readonly JobState[] = ["ended", "orphaned", "unplaceable"];
 
+/** How often the end of a job is tried to be written, each time after a longer pause. */
 const SETTLE_TRIES = 10;
+/** What each pause is longer by. */
 const SETTLE_MS = 500;
 
 interface Stored {

@@ -71,6 +71,7 @@ const REAL_CLOCK: LeaseClock = {
 
 /** How long a store may fail while a lease is taken. */
 const PATIENCE_MS = 30_000;
+/** How long after a failure of the store it is asked again. */
 const AGAIN_MS = 250;
 
 interface Mark {

@@ -21,7 +21,9 @@ export interface OfferOptions {
 }
 
 const CONSUMER = "placement";
+/** How long a host may be silent about an offer before another one gets it. */
 const ACK_MS = 60_000;
+/** How long after it was turned down a session is offered again. */
 const AGAIN_MS = 2_000;
 
 /**

@@ -18,6 +18,7 @@ import {
 } from "./records.ts";
 import { RemoteWorker } from "./remote.ts";
 
+/** How long changes are gathered before listeners hear of them. */
 const TELL_MS = 100;
 
 /**

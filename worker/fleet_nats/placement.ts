@@ -69,7 +69,9 @@ interface Running {
   readonly settled: Promise<void>;
 }
 
+/** How long one request for an offer stays with the server. */
 const FETCH_MS = 2_000;
+/** After so many rounds in which no host was missing it is swept all the same. */
 const SWEEP_ROUNDS = 12;
 
 /** A machine that takes sessions. Made by {@linkcode offerHost}. */

@@ -20,6 +20,7 @@ import { pause } from "./pause.ts";
 /** How long a host counts as there after its last word. */
 export const HOST_TTL_MS = 20_000;
 const DAY_MS = 86_400_000;
+/** How long the server remembers the ids of messages. */
 const DUPLICATE_WINDOW_NS = 120_000_000_000;
 
 /** Makes the streams that are missing. */
@@ -85,7 +86,7 @@ export async function makeBucket(
   );
 }
 
-/** @throws {FleetError} when the format is newer than this program */
+/** @throws {FleetError} When the format is newer than this program. */
 export async function checkSchema(fleet: Fleet): Promise<void> {
   const meta = await fleet.bucket(fleet.names.meta);
   // A bucket that was made a moment ago may not answer yet.
@@ -111,6 +112,7 @@ export function isNotPermitted(error: unknown): boolean {
   return /permissions? violation/i.test(String(error));
 }
 
+/** How long a server that chooses a leader is waited for. */
 const ANSWER_MS = 15_000;
 const NOBODY = /no responders|jetstream is not enabled/i;
 

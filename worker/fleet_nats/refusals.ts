@@ -36,7 +36,7 @@ export function connectError(servers: string, error: unknown): FleetError {
   );
 }
 
-/** @throws {FleetError} when the server is too old */
+/** @throws {FleetError} When the server is too old. */
 export function checkVersion(nc: NatsConnection): void {
   const version = nc.info?.version ?? "0";
   const parts = version.split(".").map((part) => Number.parseInt(part));

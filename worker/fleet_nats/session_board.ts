@@ -10,7 +10,9 @@ import { untilAnswered } from "./provision.ts";
 import type { FleetSessionRecord } from "./records.ts";
 import type { ServerTrouble } from "./trouble.ts";
 
+/** How long changes are gathered before they are written. */
 const STATE_MS = 100;
+/** How long after a write that failed the next one is made. */
 const RETRY_MS = 500;
 
 /** One session's record and questions in their buckets; one write after another. */

@@ -5,9 +5,11 @@
  */
 import type { KV } from "@nats-io/kv";
 
+/** After this silence it is looked whether more is to come. */
 const QUIET_MS = 1_000;
 /** So long nothing has come although there is more: the server has forgotten us. */
 const MAX_QUIET = 5;
+/** How often a list that came to nothing is asked for. */
 const TRIES = 3;
 
 /**

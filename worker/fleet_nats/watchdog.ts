@@ -20,6 +20,7 @@ import { endProcess, type ProcessMark } from "../store/processes.ts";
 /** The permissions of the watchdog. */
 export const WATCHDOG_PERMISSIONS: readonly string[] = ["--allow-run"];
 
+/** How often it looks at the clock, which may have jumped. */
 const TICK_MS = 1_000;
 
 /** A running watchdog. */

@@ -10,6 +10,7 @@ import type { PageSession } from "./source.ts";
 
 type Listener = (sessions: readonly PageSession[]) => void;
 
+/** How often the workers are listed again. */
 const REFRESH_MS = 2_000;
 const LIVE = ["running", "requires_action", "idle"];
 

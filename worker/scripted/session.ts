@@ -24,7 +24,9 @@ import {
 } from "./stage.ts";
 import type { SessionRecord } from "./memory.ts";
 
+/** How long background tasks may go on after the end of input. */
 const TASK_GRACE_MS = 5_000;
+/** How long a turn that was stopped may take to end. */
 const STOP_MS = 2_000;
 /** Ids of user lines that are remembered, so that a second one is not run. */
 const MAX_UUIDS = 4_096;

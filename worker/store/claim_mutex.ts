@@ -11,8 +11,11 @@ export interface HeldMutex extends AsyncDisposable {
   isHeld(): Promise<boolean>;
 }
 
+/** Whoever holds it longer has died with it. */
 const STALE_MS = 120_000;
+/** How long it is waited for. */
 const WAIT_MS = 5_000;
+/** How often it is tried meanwhile. */
 const STEP_MS = 20;
 
 /** Takes the mutex; `undefined` when it stays held for too long. */

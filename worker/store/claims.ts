@@ -70,6 +70,7 @@ export type AcquireOutcome =
 
 const MIN_TTL_MS = 60_000;
 const MAX_TTL_MS = 86_400_000;
+/** How often a claim that changes while it is looked at is looked at again. */
 const ATTEMPTS = 5;
 /** The boot time is told in whole seconds. */
 const START_SLACK_MS = 1_500;

@@ -26,7 +26,9 @@ export interface RecordedEvent extends WorkerEvent {
   readonly ts: string;
 }
 
+/** Bytes that an event's data may have. */
 const MAX_DATA = 500;
+/** Bytes at which the file of events is put aside. */
 const MAX_FILE = 8 * 1024 * 1024;
 const encoder = new TextEncoder();
 

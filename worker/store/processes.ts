@@ -194,6 +194,7 @@ export interface EndProcessOptions {
   readonly termMs?: number;
 }
 
+/** How long the kernel may take to end what was killed. */
 const GONE_MS = 5_000;
 
 /**
