@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { isInside } from "@bulkhead/sandbox/paths";
+import { isInside, joinPath, normalizePath } from "@bulkhead/sandbox/paths";
 import { isKnown } from "../holes.ts";
 import { type Call, writes } from "./call.ts";
 import type { Context } from "./context.ts";
@@ -139,15 +139,18 @@ export function disarms(call: Call): void {
   if (args.length === 0 || args.includes("--help") || args.includes("-h")) {
     return;
   }
-  const at = /^(?:bulkhead|bulkhead-guard)$/.test(name)
-    ? 0
-    : args.findIndex((arg) => BULKHEAD.test(arg)) + 1;
-  if (at === 0 && !name.startsWith("bulkhead")) return;
-  const isGuard = name === "bulkhead-guard" ||
-    /guard[^/]*(?:\/cli(?:\.ts)?)?$/.test(args[at - 1] ?? "");
-  const words = args.slice(at).filter((arg) => !arg.startsWith("-"));
-  const verb = isGuard ? words[0] : words[0] === "guard" ? words[1] : undefined;
-  if (verb === undefined || !DISARMING.test(verb)) return;
+  const verbs = /^bulkhead(?:-guard)?$/.test(name)
+    ? [disarmingVerb(args, name === "bulkhead-guard")]
+    : args.map((arg, i) => {
+      const what = startedBy(arg, call.state.cwd);
+      return what === undefined
+        ? name === "deno" && args[0] === "task" && i === 1
+          ? disarmingVerb(args.slice(2), false)
+          : undefined
+        : disarmingVerb(args.slice(i + 1), what === "guard");
+    });
+  const verb = verbs.find((one) => one !== undefined);
+  if (verb === undefined) return;
   call.context.effects.push({
     rule: "system",
     verb: `guard ${verb}`,
@@ -157,9 +160,44 @@ export function disarms(call: Call): void {
   });
 }
 
-/** What starts Bulkhead's command line: a module, a package, a file. */
-const BULKHEAD =
-  /(?:^|[/@:])bulkhead(?:$|@[\w.^~-]+$|\/(?:bulkhead|guard)(?:@[\w.^~-]+)?(?:\/cli)?$)|(?:^|\/)guard\/cli\.ts$|(?:^|\/)mod\.ts$/;
+/** The sub-command that arms or disarms, when these arguments of the command line ask for one. */
+function disarmingVerb(
+  args: readonly string[],
+  isGuard: boolean,
+): string | undefined {
+  const words = args.filter((arg) => !arg.startsWith("-"));
+  const at = isGuard ? 0 : words.indexOf("guard") + 1;
+  // An option's value may stand before `guard`: `--home DIR guard teardown`.
+  if (!isGuard && (at === 0 || at > 2)) return undefined;
+  const verb = words[at];
+  return verb !== undefined && DISARMING.test(verb) ? verb : undefined;
+}
+
+/** Whether an argument starts the whole command line or the guard's own, by package or file. */
+function startedBy(
+  arg: string,
+  places: readonly string[],
+): "bulkhead" | "guard" | undefined {
+  if (PACKAGE.test(arg)) {
+    return /guard[^/]*(?:\/cli)?$/.test(arg) ? "guard" : "bulkhead";
+  }
+  // A glob or a variable may be any of its files.
+  if (!isKnown(arg)) return "bulkhead";
+  const path = arg.replace(/[?#].*$/, "").replace(/^file:\/\//, "");
+  if (!SCRIPT.test(path)) return undefined;
+  const isGuards = /\/guard\/cli\.[cm]?[jt]s$/;
+  return /^https?:/.test(path) && isGuards.test(path) ||
+      places.some((cwd) => isGuards.test(normalizePath(joinPath(cwd, path))))
+    ? "guard"
+    : "bulkhead";
+}
+
+/** Bulkhead's command line as a package. */
+const PACKAGE =
+  /(?:^|[/@:])bulkhead(?:$|@[\w.^~-]+$|\/(?:bulkhead|guard)(?:@[\w.^~-]+)?(?:\/cli)?$)/;
+
+/** The files that start it, wherever the tree lies. */
+const SCRIPT = /(?:^|\/)(?:main|mod|cli)\.[cm]?[jt]s$/;
 
 const STARTERS = new Set(
   "bulkhead bulkhead-guard deno npx bunx pnpx npm pnpm yarn bun dx".split(" "),
