@@ -271,6 +271,20 @@ Deno.test("run: an agent that is not installed is one line with its install comm
   });
 });
 
+Deno.test("run: without Claude Code and without --agent nothing is played as if it were work", async () => {
+  await withRunWorld(async ({ dir, place }) => {
+    const { code, out, err } = await bulkhead(
+      ["run", ...place, "fix the failing test"],
+      { env: { PATH: dir, FNO_CLAIMS_ROOT: dir } },
+    );
+    assertEquals([code, out], [1, ""]);
+    assertStringIncludes(err, "Claude Code is not installed");
+    assertStringIncludes(err, "npm i -g @anthropic-ai/claude-code");
+    assertStringIncludes(err, "--agent scripted --example greeting");
+    assertEquals(err.trimEnd().split("\n").length, 1, err);
+  });
+});
+
 Deno.test("run: a socket path that is too long is named with its limit", async () => {
   await withRunWorld(async ({ dir, ws }) => {
     const home = `${dir}/${"x".repeat(120)}`;

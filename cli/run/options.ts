@@ -8,7 +8,7 @@ import {
 
 /** What the command line of `bulkhead run` asks for. */
 export interface RunArguments {
-  /** `claude`, `codex`, `opencode`, `scripted` or `acp:COMMAND`; the best that is installed when absent. */
+  /** `claude`, `codex`, `opencode`, `scripted` or `acp:COMMAND`; Claude Code when absent. */
   agent: string | undefined;
   /** The first turn; nothing when a session is only resumed or a script needs none. */
   prompt: string;
@@ -57,7 +57,7 @@ Usage: bulkhead run [flags] "PROMPT"
 
 Flags:
   --agent NAME        claude, codex, opencode, scripted or acp:COMMAND
-                      (default: claude when installed, else scripted)
+                      (default: claude; scripted for a script)
   --example NAME      a script of the scripted agent: greeting
   --script FILE       a script of your own for the scripted agent
   --cwd DIR           the workspace (default: this directory)
