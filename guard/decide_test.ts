@@ -216,6 +216,13 @@ Deno.test("decide() follows links in parents, in the last component and in the r
   assertEquals(bash("rm dangling", { links }), "allow");
   assertEquals(bash("rm -rf out/", { links }), "deny");
   assertEquals(bash("ls out/..; touch out/../x", { links }), "deny");
+  // A physical `cd`, and a program's own, walk the link before `..`.
+  assertEquals(bash("cd out/..; touch x", { links }), "allow");
+  assertEquals(bash("cd -P out/..; touch x", { links }), "deny");
+  assertEquals(bash("set -P; cd out/..; touch x", { links }), "deny");
+  assertEquals(bash("env -C out/.. touch x", { links }), "deny");
+  assertEquals(bash("ln -sfn data out", { links }), "allow");
+  assertEquals(bash("ln -sf data out", { links }), "deny");
   const marker = { active: true, allowedRoots: ["/link"] };
   assertEquals(
     verdict("Write", { file_path: `${ROOT}/x` }, { links, marker }),

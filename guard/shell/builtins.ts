@@ -44,7 +44,18 @@ const cd: CallReader = (call) => {
   const target = operands[0] ?? home;
   const searched = (call.state.get("CDPATH")?.[0]?.[0] ?? "") !== "" &&
     !/^(?:[./-]|$)/.test(target);
+  const before = call.state.cwd;
   changeDirectory(call.state, target);
+  const physical = call.args.some((arg) => /^-[Pe@]+$/.test(arg)) ||
+    call.state.get("PHYSICAL_CD") !== undefined;
+  if (physical && target !== "-") {
+    // Links are walked before `..` is folded.
+    call.state.cwd = before.map((here, n) =>
+      isKnown(here) && isKnown(target)
+        ? call.context.boundary.resolve(target, here, true) ?? ANY
+        : call.state.cwd[n] ?? ANY
+    );
+  }
   if (searched) call.state.cwd = [ANY];
   return EMPTY_STREAM;
 };
@@ -227,6 +238,10 @@ const set: CallReader = (call) => {
     const traces = /^-[A-Za-z]*x/.test(args[i] ?? "") ||
       /^-[A-Za-z]*o$/.test(args[i] ?? "") && args[i + 1] === "xtrace";
     if (traces) runTracePrompt(call);
+    if (
+      /^-[A-Za-z]*P/.test(args[i] ?? "") ||
+      /^-[A-Za-z]*o$/.test(args[i] ?? "") && args[i + 1] === "physical"
+    ) call.state.set("PHYSICAL_CD", [["1"]]);
     i += /^[-+][A-Za-z]*o$/.test(args[i] ?? "") ? 2 : 1;
   }
   const dashes = args[i] === "--" || args[i] === "-";

@@ -123,10 +123,20 @@ const ln: CallReader = (call) => {
     : operands.slice(0, -1);
   const place = into ?? (operands.length < 2 ? "." : operands.at(-1) ?? ".");
   const mode = /(?:^|\/)\.{0,2}$/.test(place) ? "content" : "entry";
+  // A link that leads to a directory is replaced, not entered.
+  const replaces = into === undefined &&
+    hasOption(
+      read,
+      "-n",
+      "-T",
+      "-h",
+      "--no-dereference",
+      "--no-target-directory",
+    );
   for (const target of targets) {
     if (operands.length < 2 && into === undefined) {
       writes(call, joinPath(".", lastPart(target)), "entry");
-    } else if (writes(call, place, mode)) {
+    } else if (writes(call, place, mode) && !replaces) {
       writes(call, joinPath(place, lastPart(target)), "entry");
     }
     if (symbolic) makeLink(call, target, place);

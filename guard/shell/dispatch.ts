@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { isKnown } from "../holes.ts";
+import { joinPath } from "@bulkhead/sandbox/paths";
+import { ANY, isKnown } from "../holes.ts";
 import { BUILTINS } from "./builtins.ts";
 import type { Call, CallReader } from "./call.ts";
 import { specOf } from "./commands.ts";
@@ -23,7 +24,6 @@ import { INTERPRETERS } from "./interpreters.ts";
 import { callFunction } from "./nodes.ts";
 import { readOptions } from "./options.ts";
 import { disarms, startsBulkhead } from "./own_files.ts";
-import { joinDirectory } from "./places.ts";
 import { runOptionCommands } from "./option_commands.ts";
 import { OTHER_LANGUAGES } from "./other_languages.ts";
 import { PACKAGES } from "./packages.ts";
@@ -190,7 +190,10 @@ function runInner(inner: Unwrapped, call: Call): Stream {
   // A builtin such as `cd` behind `noglob` changes the shell itself.
   const place = inner.own ? call.state : call.state.fork();
   if (cwd !== undefined) {
-    place.cwd = place.cwd.map((here) => joinDirectory(here, cwd));
+    // A program changes to it as the kernel walks it, not by name as `cd` does.
+    place.cwd = place.cwd.map((here) =>
+      cwd.includes(ANY) ? ANY : joinPath(here, cwd)
+    );
   }
   for (const [key, value] of env) place.set(key, [[value]]);
   if (argv.length === 0) return UNKNOWN_STREAM;
