@@ -285,6 +285,18 @@ Deno.test("run: without Claude Code and without --agent nothing is played as if 
   });
 });
 
+Deno.test("run: --approve answers a question by the option that says yes", async () => {
+  await withRunWorld(async ({ env, playing }) => {
+    const args = await playing([
+      { ask: "May I?", options: ["no", "yes"], header: "May" },
+    ]);
+    const { code, out } = await bulkhead([...args, "--approve", "go"], { env });
+    assertEquals(code, 0, out);
+    assertStringIncludes(out, "AskUserQuestion May I?: yes");
+    assertStringIncludes(out, `"May I?"="yes"`);
+  });
+});
+
 Deno.test("run: a socket path that is too long is named with its limit", async () => {
   await withRunWorld(async ({ dir, ws }) => {
     const home = `${dir}/${"x".repeat(120)}`;

@@ -1,6 +1,10 @@
 import type { CommandIo } from "@bulkhead/sandbox/command";
 import type { Session } from "@bulkhead/worker";
-import { type ReadLine, TerminalAnswers } from "@bulkhead/worker/terminal";
+import {
+  approvalOf,
+  type ReadLine,
+  TerminalAnswers,
+} from "@bulkhead/worker/terminal";
 import { shorten } from "./paint.ts";
 import { describeInput } from "./describe.ts";
 
@@ -49,8 +53,13 @@ export function approveAll(
   const detach = session.attachAnswerer();
   const answer = (): void => {
     for (const ask of session.asks) {
-      told(`--approve: ${ask.tool_name} ${describeInput(ask.input)}`);
-      session.answer(ask.id, { decision: "allow" });
+      const { answer, chose } = approvalOf(ask);
+      told(
+        `--approve: ${ask.tool_name} ${describeInput(ask.input)}${
+          chose === undefined ? "" : `: ${chose}`
+        }`,
+      );
+      session.answer(ask.id, answer);
     }
   };
   const unwatch = session.watch((change) => {

@@ -65,7 +65,8 @@ Flags:
   --allow TOOL        needs no question (again for more); default: reading,
                       writing inside the workspace, and trusted plugins' tools;
                       a shell always needs one
-  --approve           answer the agent's questions with yes; denials stay
+  --approve           answer the agent's questions with yes, and one with options by
+                      the option that says yes, else the first; denials stay
   --resume ID         go on with an earlier session
   --model NAME        the model to ask for
   --plugin-dir DIR    look for plugins here too (again for more)

@@ -13,7 +13,7 @@ import {
 import type { AskAnswer } from "../agents/driver.ts";
 import type { OpenAsk } from "../asks.ts";
 import type { TurnStatus, WatchEvent } from "../client.ts";
-import { questionsOf, withAnswers } from "./questions.ts";
+import { answerWords, choicesOf, chosenAnswer } from "./questions.ts";
 import { renderFrame, visible } from "./render.ts";
 import { client, operand, type WorkerVerb } from "./shared.ts";
 import { TerminalAnswers, terminalLines } from "./terminal.ts";
@@ -60,7 +60,7 @@ Examples:
         io.err(
           `waits for you: ${describe(open)}; bulkhead worker answer ${
             operand(flags, 0)
-          } ${open.id} allow\n`,
+          } ${open.id} ${visible(answerWords(open))}\n`,
         );
       }
     }
@@ -129,9 +129,11 @@ export const answer: WorkerVerb = {
   summary: "answer an open question",
   help: `Usage: worker answer ID                        list the open questions
        worker answer ID ASK allow|deny
-       worker answer ID ASK ANSWER…            when the agent offers a choice: one
-                                               answer a question, by its text or number
+       worker answer ID ASK ANSWER…            when the agent asks something of its
+                                               own: one answer a question, an
+                                               option's text or number
 
+  --other         the answers are words of your own, none of the options
   --reason TEXT   why, for the model
   --input JSON    run the call with these arguments instead
   --interrupt     with deny: end the whole turn
@@ -140,7 +142,7 @@ Examples:
   bulkhead worker answer demo
   bulkhead worker answer demo ask-1 deny --reason "not in this directory"
 `,
-  flags: { boolean: ["interrupt"], string: ["reason", "input"] },
+  flags: { boolean: ["interrupt", "other"], string: ["reason", "input"] },
   operands: [1, Infinity],
   async run(flags, io): Promise<number> {
     using worker = await client(flags, operand(flags, 0));
@@ -148,11 +150,30 @@ Examples:
     if (id === undefined) {
       const asks = await worker.asks();
       if (flags.on("json")) printResult(io, { asks });
-      else for (const open of asks) io.out(`${open.id}  ${describe(open)}\n`);
+      else {
+        for (const open of asks) {
+          io.out(
+            `${open.id}  ${describe(open)}  ${visible(answerWords(open))}\n`,
+          );
+        }
+      }
       return 0;
     }
     const decision = operand(flags, 2);
-    const plain = decision === "allow" || decision === "deny";
+    const input = flags.text("input");
+    const open = (await worker.asks()).find((ask) => ask.id === id);
+    const choice = open !== undefined && choicesOf(open).length > 0
+      ? open
+      : undefined;
+    // A yes to a question of the agent's own would answer it with nothing.
+    const plain = decision === "deny" ||
+      (decision === "allow" && (choice === undefined || input !== undefined));
+    if (!plain && choice === undefined) {
+      throw new UsageError(
+        `Cannot read the command line: "${decision}" is neither allow nor deny`,
+        "worker answer ID ASK deny",
+      );
+    }
     if (plain && flags.operands.length > 3) {
       throw new UsageError(
         `Cannot read the command line: "${
@@ -161,19 +182,15 @@ Examples:
         "worker answer ID ASK allow",
       );
     }
-    const input = flags.text("input");
     const reason = flags.text("reason");
-    const given: AskAnswer = plain
-      ? {
-        decision,
+    const given: AskAnswer = choice !== undefined && !plain
+      ? chosenAnswer(choice, flags.operands.slice(2), flags.on("other"))
+      : {
+        decision: decision === "allow" ? "allow" : "deny",
         ...(reason === undefined ? {} : { reason }),
         ...(input === undefined ? {} : { updatedInput: parseInput(input) }),
         ...(flags.on("interrupt") ? { interrupt: true } : {}),
-      }
-      : chosen(
-        (await worker.asks()).find((open) => open.id === id),
-        flags.operands.slice(2),
-      );
+      };
     const answered = await worker.answerAsk(id, given);
     if (!answered) {
       throw new Deno.errors.NotFound(`Cannot answer "${id}": it is not open`);
@@ -182,31 +199,6 @@ Examples:
     return 0;
   },
 };
-
-/** The answer to a choice that the agent offers. */
-function chosen(open: OpenAsk | undefined, words: string[]): AskAnswer {
-  const questions = open?.tool_name === "AskUserQuestion"
-    ? questionsOf(open.input)
-    : [];
-  if (questions.length === 0) {
-    throw new UsageError(
-      `Cannot read the command line: "${words[0]}" is neither allow nor deny`,
-      "worker answer ID ASK deny",
-    );
-  }
-  if (questions.length !== words.length) {
-    throw new UsageError(
-      `Cannot answer: there are ${questions.length} questions and ${words.length} answers`,
-      "worker answer ID ASK ANSWER…",
-    );
-  }
-  const answers: Record<string, string> = {};
-  questions.forEach(({ text, options }, index) => {
-    const word = words[index] ?? "";
-    answers[text] = options[Number(word) - 1] ?? word;
-  });
-  return { decision: "allow", updatedInput: withAnswers(open?.input, answers) };
-}
 
 /** `interrupt`: stop the running turn. */
 export const interrupt: WorkerVerb = {

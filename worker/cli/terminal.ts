@@ -11,6 +11,8 @@ import type { OpenAsk } from "../asks.ts";
 import { visible } from "./render.ts";
 import { type Question, questionsOf, withAnswers } from "./questions.ts";
 
+export { approvalOf } from "./questions.ts";
+
 /**
  * Reads one line that a person types; nothing at the end of input, or once the
  * signal says that the question is off. A line that is typed later then answers the

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { approvalOf } from "../cli/questions.ts";
 import {
   bulkheadHome,
   ensurePrivateDir,
@@ -262,8 +263,8 @@ async function scriptOf(
 /** Every question is answered with yes: its owner said so, and this machine grants it. */
 function approveAll({ session }: Worker): void {
   const answer = () => {
-    for (const { id } of session.asks) {
-      session.answer(id, { decision: "allow" });
+    for (const ask of session.asks) {
+      session.answer(ask.id, approvalOf(ask).answer);
     }
   };
   session.watch((change) => {
