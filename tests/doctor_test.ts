@@ -56,6 +56,26 @@ Deno.test("doctor: a clean machine has nothing broken", async () => {
   });
 });
 
+Deno.test("doctor: a damaged registry of workers is found, and worker list says so too", async () => {
+  await withWorld(async (world) => {
+    const registry = `${world.home}/workers/registry.json`;
+    await Deno.mkdir(`${world.home}/workers`);
+    await Deno.writeTextFile(registry, "{ torn");
+    const { code, findings } = await doctor(world);
+    assertEquals(code, 1);
+    const [found] = of(findings, "workers");
+    assertEquals(found?.status, "broken");
+    assertStringIncludes(found?.text ?? "", registry);
+    assertStringIncludes(found?.fix ?? "", `mv ${registry}`);
+    const list = await bulkhead(["worker", "list", "--home", world.home]);
+    assertStringIncludes(list.err, registry);
+    const args = ["worker", "list", "--json", "--home", world.home];
+    const { out } = await bulkhead(args);
+    assertStringIncludes(JSON.parse(out).problem, registry);
+    assertEquals(await Deno.readTextFile(registry), "{ torn");
+  });
+});
+
 Deno.test("doctor: what is broken names its fix", async () => {
   await withWorld(async (world) => {
     await Deno.chmod(world.home, 0o755);

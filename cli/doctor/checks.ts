@@ -1,10 +1,17 @@
 import { guardStatus, teardownGuard } from "@bulkhead/guard";
 import { checkPlugins } from "@bulkhead/plugins";
 import { probeIsolation, run } from "@bulkhead/sandbox";
-import { listWorkers, reapWorkers } from "@bulkhead/worker";
+import { describeFailure } from "@bulkhead/sandbox/command";
+import {
+  listWorkers,
+  readRegistry,
+  reapWorkers,
+  workerHome,
+} from "@bulkhead/worker";
 import { AGENT_PROGRAMS, programPath } from "../run/agents.ts";
 import { checkClaims } from "./claims.ts";
 import { checkFleet } from "./fleet.ts";
+import { checkHome } from "./home.ts";
 import { checkMarkers } from "./markers.ts";
 import { leftoverDemos, sweepDemos } from "../run/places.ts";
 import type { Check, Finding, Scene } from "./finding.ts";
@@ -14,7 +21,7 @@ export const CHECKS: readonly Check[] = [
   { name: "deno", look: checkDeno },
   { name: "agents", look: checkAgents },
   { name: "sandbox", look: checkSandbox },
-  { name: "home", look: checkHome },
+  { name: "home", look: (scene) => checkHome(scene) },
   { name: "plugins", look: checkPluginState },
   { name: "guard", look: checkGuard },
   { name: "workers", look: checkWorkers },
@@ -100,37 +107,6 @@ async function checkSandbox(): Promise<Finding[]> {
   }];
 }
 
-async function checkHome({ home, fix }: Scene): Promise<Finding[]> {
-  const area = "home";
-  let mode: number;
-  try {
-    const info = await Deno.stat(home);
-    if (!info.isDirectory) {
-      return [{
-        area,
-        status: "broken",
-        text: `${home} is not a directory`,
-        fix: "give another --home, or set BULKHEAD_HOME",
-      }];
-    }
-    mode = (info.mode ?? 0) & 0o777;
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw error;
-    return [{ area, status: "ok", text: `${home} does not exist yet` }];
-  }
-  if ((mode & 0o077) === 0) return [{ area, status: "ok", text: home }];
-  if (fix) {
-    await Deno.chmod(home, 0o700);
-    return [{ area, status: "mended", text: `${home} was open to others` }];
-  }
-  return [{
-    area,
-    status: "broken",
-    text: `${home} can be entered by others (mode ${mode.toString(8)})`,
-    fix: `chmod 700 ${home}`,
-  }];
-}
-
 async function checkPluginState(scene: Scene): Promise<Finding[]> {
   const findings = await checkPlugins(scene);
   const words = { ok: "ok", note: "warning", problem: "broken" } as const;
@@ -192,7 +168,18 @@ async function checkWorkers({ home, fix }: Scene): Promise<Finding[]> {
   const area = "workers";
   const places = `${home}/workers`;
   const findings: Finding[] = [];
-  if (fix) {
+  const { registry } = workerHome(places);
+  try {
+    await readRegistry(workerHome(places));
+  } catch (error) {
+    findings.push({
+      area,
+      status: "broken",
+      text: describeFailure(error).message,
+      fix: `look at it, then mv ${registry} ${registry}.damaged`,
+    });
+  }
+  if (fix && findings.length === 0) {
     const { recovered } = await reapWorkers(places);
     for (const { shortId } of recovered) {
       findings.push({

@@ -4,9 +4,11 @@
  * @module
  */
 
-import { printResult } from "@bulkhead/sandbox/command";
-import { listWorkers } from "../fleet.ts";
+import { describeFailure, printResult } from "@bulkhead/sandbox/command";
+import { type FleetEntry, listWorkers } from "../fleet.ts";
 import { reapWorkers } from "../reap.ts";
+import type { WorkerHome } from "../store/home.ts";
+import { readRegistry } from "../store/registry.ts";
 import { fleetBelow } from "./over_fleet.ts";
 import { visible } from "./render.ts";
 import { homeOf, type WorkerVerb } from "./shared.ts";
@@ -22,45 +24,80 @@ Examples:
 `,
   operands: [0, 0],
   async run(flags, io): Promise<number> {
-    const workers = await listWorkers(homeOf(flags));
+    const home = homeOf(flags);
+    const workers = await listWorkers(home);
+    const problem = await registryProblem(home);
     const shown = new Map(workers.map(({ sessionId, state }) => [
       sessionId ?? "",
       state !== "exited" && state !== "orphaned",
     ]));
     if (flags.on("json")) {
       const fleet = await fleetBelow(flags, io, shown);
-      printResult(io, { workers, ...fleet === undefined ? {} : { fleet } });
+      printResult(io, {
+        workers,
+        ...problem === undefined ? {} : { problem },
+        ...fleet === undefined ? {} : { fleet },
+      });
       return 0;
     }
+    // First what cannot be had: without the server that was named there is no list.
+    let below = "";
+    const keep = (text: string) => void (below += text);
+    await fleetBelow(flags, { ...io, out: keep }, shown);
     if (workers.length === 0) io.err("no workers\n");
-    else {
-      io.out(
-        table([
-          ["ID", "STATE", "AGENT", "AGE", "COST", "MEMORY", "ASKS", "CWD"],
-          ...workers.map((worker) => [
-            worker.shortId,
-            worker.state,
-            worker.agent ?? "-",
-            age(worker.ageMs),
-            worker.costUsd === null ? "-" : `$${worker.costUsd.toFixed(4)}`,
-            worker.memoryBytes === null
-              ? "-"
-              : `${Math.round(worker.memoryBytes / 1_048_576)} MB`,
-            String(worker.openAsks),
-            visible(worker.cwd ?? "-"),
-          ]),
-        ]),
-      );
-    }
+    else io.out(table(rowsOf(workers)));
     for (const worker of workers) {
       if (worker.problem !== undefined) {
         io.err(`${worker.shortId}: ${worker.problem}\n`);
       }
     }
-    await fleetBelow(flags, io, shown);
+    if (problem !== undefined) io.err(`${problem}\n`);
+    io.out(below);
     return 0;
   },
 };
+
+/** The name that was given stands beside the id that was made of it, where they differ. */
+function rowsOf(workers: readonly FleetEntry[]): string[][] {
+  const named = workers.some(({ name, shortId }) => name !== shortId);
+  return [
+    [
+      "ID",
+      ...named ? ["NAME"] : [],
+      "STATE",
+      "AGENT",
+      "AGE",
+      "COST",
+      "MEMORY",
+      "ASKS",
+      "CWD",
+    ],
+    ...workers.map((worker) => [
+      worker.shortId,
+      ...named ? [visible(worker.name)] : [],
+      worker.state,
+      worker.agent ?? "-",
+      age(worker.ageMs),
+      worker.costUsd === null ? "-" : `$${worker.costUsd.toFixed(4)}`,
+      worker.memoryBytes === null
+        ? "-"
+        : `${Math.round(worker.memoryBytes / 1_048_576)} MB`,
+      String(worker.openAsks),
+      visible(worker.cwd ?? "-"),
+    ]),
+  ];
+}
+
+/** Why the registry cannot be read, if so: names are missing then, and no worker can be started. */
+async function registryProblem(home: WorkerHome): Promise<string | undefined> {
+  try {
+    await readRegistry(home);
+    return undefined;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    return describeFailure(error).message;
+  }
+}
 
 /** `reap`: clear away what has ended. */
 export const reap: WorkerVerb = {
