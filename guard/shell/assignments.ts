@@ -78,7 +78,13 @@ export function assignVariable(
 export function declare(node: Command, state: State, context: Context): void {
   let integer = false;
   let reference = false;
+  const scoped = /^(?:local|declare|typeset)$/.test(node.name?.value ?? "") &&
+    !node.args.some((arg) => /^-\w*g/.test(arg.text));
   for (const arg of node.args) {
+    if (scoped) {
+      const name = /^[A-Za-z_]\w*(?=\+?=|$)/.exec(arg.text)?.[0];
+      if (name !== undefined) state.keepLocal(name);
+    }
     if (arg.type === "Assignment") {
       assignVariable(arg, state, context);
       if (integer) state.set(arg.name, [[SEG]]);

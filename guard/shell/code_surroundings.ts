@@ -30,6 +30,8 @@ export function interpolatedSurrounding(
     /^(?:process\.env\.|\$ENV\{|(?:(?:process\.env|os\.environ|ENV)\[|(?:os\.environ\.get|os\.getenv|Deno\.env\.get|ENV\.fetch)\()\s*["'])(\w+)["'\])}\s]*$/
       .exec(expression)?.[1];
   if (name !== undefined) return around.variable(name);
+  const given = /^\$ARGV\[(\d+)\]$/.exec(expression)?.[1];
+  if (given !== undefined) return around.argv[Number(given)];
   if (
     /^(?:[\w()'":]+\.)*(?:homedir|Path\.home|Dir\.home)(?:\(\))?$/
       .test(expression)

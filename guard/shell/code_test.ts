@@ -39,6 +39,11 @@ Deno.test("JavaScript, Lua and package scripts: joined names, lists, programs by
     deny: [
       "node -e \"const {join}=require('path'); require('fs').rmSync(join('/srv','x'))\"",
       "node -e \"for (const f of ['/srv/a']) require('fs').rmSync(f)\"",
+      "perl -e 'open F,\">$ARGV[0]\"' /srv/x",
+      "php -r 'file_put_contents($argv[1],\"\");' /srv/x",
+      "sd a b /srv/x",
+      "emacs -Q --batch /srv/x -f save-buffer",
+      "git apply --unsafe-paths --directory=/srv a.diff",
       "node -e \"const {rmSync: r} = require('fs'); r('/srv/a')\"",
       'deno eval \'new Deno.Command("touch",{args:["/srv/x"]}).outputSync()\'',
       'lua -e \'io.output("/srv/x"):write("a")\'',

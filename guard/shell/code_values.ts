@@ -330,7 +330,7 @@ export class CodeValues {
       : this.#language === "ruby"
       ? /#\{([^{}]*)\}/g
       : this.#language === "perl" || this.#language === "php"
-      ? /(\$ENV\{\w+\}|\$\w+)|\$\{(\w+)\}/g
+      ? /(\$ENV\{\w+\}|\$ARGV\[\d+\]|\$\w+)|\$\{(\w+)\}/g
       : /\$\{([^{}]*)\}/g;
     const result = text.replace(
       pattern,
@@ -352,11 +352,15 @@ export class CodeValues {
     const name = words.join(".");
     if (
       name === "sys.argv" || name === "process.argv" || name === "ARGV" ||
-      name === "$ARGV" || name === "Deno.args"
+      name === "$ARGV" || name === "Deno.args" || name === "$argv"
     ) {
       if (!this.isMark(end, "[")) return undefined;
       const index = Number(this.#tokens[end + 1]?.value);
-      const base = name === "sys.argv" ? 1 : name === "process.argv" ? 1 : 0;
+      const base = name === "sys.argv"
+        ? 1
+        : name === "process.argv" || name === "$argv"
+        ? 1
+        : 0;
       const text = this.#around.argv[index - base];
       return text === undefined ? undefined : { text, end: end + 3 };
     }

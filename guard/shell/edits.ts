@@ -129,6 +129,19 @@ const emacs: CallReader = (call) => {
       call.context.run.text(command, call.state.fork(), {});
     }
   }
+  if (call.args.some((arg) => /\bsave-(?:some-)?buffers?\b/.test(arg))) {
+    for (const path of read.operands) writes(call, path);
+  }
+  return UNKNOWN_STREAM;
+};
+
+/** `sd before after file…`. */
+const sd: CallReader = (call) => {
+  const read = readOptions(call.args, {
+    takes: "-f --flags -n --max-replacements",
+  });
+  if (hasOption(read, "-p", "--preview")) return UNKNOWN_STREAM;
+  for (const path of read.operands.slice(2)) writes(call, path);
   return UNKNOWN_STREAM;
 };
 
@@ -247,6 +260,7 @@ export const EDITS: Readonly<Record<string, CallReader>> = {
   mysql,
   mariadb: mysql,
   emacs,
+  sd,
   exiftool,
   vim: editor,
   vi: editor,

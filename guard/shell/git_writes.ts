@@ -188,6 +188,11 @@ export function ownWrites(call: Call, options: Options): void {
       const body = operands[0] === undefined || operands[0] === "-"
         ? call.stdin
         : call.context.readFile(operands[0], call.state);
+      const place = optionValue(options, "--directory");
+      if (
+        body.text === undefined && place !== undefined &&
+        hasOption(options, "--unsafe-paths")
+      ) writes(call, place, "content", MUTATION);
       if (body.text !== undefined && hasOption(options, "--unsafe-paths")) {
         const strip = Number(optionValue(options, "-p") ?? 1);
         const directory = optionValue(options, "--directory");

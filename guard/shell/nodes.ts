@@ -318,9 +318,13 @@ export function callFunction(
   context.calls.set(node, [...calls, state.cwd]);
   const positional = state.positional;
   state.positional = args.map((arg) => [arg]);
+  const locals = state.locals;
+  state.locals = new Map();
   try {
     return context.nested(() => runNode(node.body, state, stdin, context));
   } finally {
+    for (const [name, before] of state.locals) state.restore(name, before);
+    state.locals = locals;
     context.calls.set(node, calls);
     state.positional = positional;
     state.ended = false;

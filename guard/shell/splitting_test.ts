@@ -35,6 +35,21 @@ Deno.test("a part of a list is the elements it names", () => {
   });
 });
 
+Deno.test("a function's own variables end with it", () => {
+  judgesAs({
+    deny: [
+      "D=.; f() { D=/srv; }; f; touch $D/x",
+      "D=.; f() { declare -g D=/srv; }; f; touch $D/x",
+      "f() { local D=/srv; g; }; g() { touch $D/x; }; f",
+    ],
+    allow: [
+      "D=src; f() { local D=/srv; ls $D; }; f; touch $D/x",
+      "D=src; f() { local D; D=/srv; ls $D; }; f; touch $D/x",
+      "grep -rl a . | xargs rm",
+    ],
+  });
+});
+
 Deno.test("xargs hands on what its separator leaves whole; hash -p names a program", () => {
   judgesAs({
     deny: [

@@ -124,6 +124,8 @@ export class State {
   stack: readonly Values[] = [];
   /** Commands that run when this shell ends. */
   readonly traps: string[] = [];
+  /** While a function runs: what its local variables were before. */
+  locals: Map<string, Variable | undefined> | undefined;
   /** Set by a command after which nothing of this list runs. */
   ended = false;
   readonly #parent: State | undefined;
@@ -194,6 +196,16 @@ export class State {
   restore(name: string, before: Variable | undefined): void {
     if (before === undefined) this.#variables.delete(name);
     else this.#variables.set(name, before);
+  }
+
+  /**
+   * Makes a variable local to the function that runs.
+   *
+   * @param name The variable.
+   */
+  keepLocal(name: string): void {
+    if (this.locals === undefined || this.locals.has(name)) return;
+    this.locals.set(name, this.own(name));
   }
 
   /**

@@ -111,7 +111,8 @@ export function outputOf(call: Call): Stream | undefined {
           items: listed.length === 0
             ? [SUB]
             : listed.map((path) => `${path.replace(/\/$/, "")}/${SUB}`).concat(
-              listed,
+              // What is plainly a directory is no name of a match.
+              listed.filter((path) => !/(?:^|\/)\.{0,2}$/.test(path)),
             ),
         };
       }
