@@ -147,6 +147,8 @@ Deno.test("--json: an error is one object on standard output, with its fix", asy
       ["sandbox", "rn"],
       ["doctor", "--fx"],
       ["run", "--agnet", "x"],
+      ["run", "--model", "", "hi"],
+      ["run", "--allow", "", "hi"],
     ]
   ) {
     const { code, out, err } = await bulkhead(...args, "--json");

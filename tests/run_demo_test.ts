@@ -297,6 +297,17 @@ Deno.test("run: --approve answers a question by the option that says yes", async
   });
 });
 
+Deno.test("run: a guard that allows writes everywhere says so", async () => {
+  await withRunWorld(async ({ env, playing }) => {
+    const args = await playing([{ say: "hi" }]);
+    const { code, err } = await bulkhead([...args, "--root", "/", "go"], {
+      env,
+    });
+    assertEquals(code, 0, err);
+    assertStringIncludes(err, "WARNING: a root is /");
+  });
+});
+
 Deno.test("run: a socket path that is too long is named with its limit", async () => {
   await withRunWorld(async ({ dir, ws }) => {
     const home = `${dir}/${"x".repeat(120)}`;

@@ -92,6 +92,8 @@ Deno.test("worker: a command line that cannot be understood means 2 and says why
     [[...missing, "--agent", "nobody"], "nobody"],
     [[...missing, "--asks", "perhaps", "--", "true"], "perhaps"],
     [[...missing, "--idle-grace-ms", "soon", "--", "true"], "idle-grace-ms"],
+    [["start", "x", "--allow", ""], "--allow is empty"],
+    [["start", "x", "--model", ""], "--model is empty"],
     [["lst"], "list"],
     [["ask"], "operands"],
     [["status", "a", "b"], "operands"],

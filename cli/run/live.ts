@@ -19,6 +19,8 @@ export interface LiveParts {
   args: RunArguments;
   /** Where it lives. */
   places: Places;
+  /** Directories that may be written, links resolved. */
+  roots: readonly string[];
   /** The terminal. */
   io: CommandIo;
   /** Shows what happens. */
@@ -81,7 +83,7 @@ export class LiveSession {
       await hooks.tell("session_end");
       await dog.end();
     }
-    await this.#summarise(outcome, end);
+    this.#summarise(outcome, end);
     return outcome?.outcome === "completed" ? 0 : 1;
   }
 
@@ -107,6 +109,11 @@ export class LiveSession {
     if (!args.guard) {
       render.warn(
         "WARNING: --no-guard: nothing judges where this agent writes",
+      );
+    }
+    if (args.guard && this.#parts.roots.includes("/")) {
+      render.warn(
+        "WARNING: a root is /: the guard allows writes everywhere but in Bulkhead's own files",
       );
     }
     if (kind === "none") {
@@ -171,10 +178,7 @@ export class LiveSession {
       : () => {};
   }
 
-  async #summarise(
-    outcome: TurnOutcome | undefined,
-    end: WorkerEnd,
-  ): Promise<void> {
+  #summarise(outcome: TurnOutcome | undefined, end: WorkerEnd): void {
     const { args, io, render, notes, agent, worker, started } = this.#parts;
     const stderr = end.agent.stderrTail.trim();
     if (end.agent.code !== 0 && stderr !== "") render.warn(stderr);
@@ -183,7 +187,7 @@ export class LiveSession {
       session: worker.sessionId,
       outcome: outcome?.outcome ?? "kept",
       errors: outcome?.errors ?? [],
-      written: await notes.written(),
+      written: notes.written(),
       denials: notes.denials(outcome?.denied ?? []),
       costUsd: outcome?.costUsd ?? null,
       durationMs: performance.now() - started,

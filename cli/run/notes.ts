@@ -2,14 +2,11 @@ import type { DeniedCall, ToolCall, Verdict } from "@bulkhead/worker";
 import { below, describeInput } from "./describe.ts";
 import { ANSWER, type Denial } from "./summary.ts";
 
-/** By how much the times of a file system may be coarser than the clock. */
-const COARSE_MS = 2000;
-
 /** What is remembered of a session for its summary. */
 export class SessionNotes {
   readonly #workspace: string;
-  readonly #since = Date.now();
-  readonly #mayWrite = new Set<string>();
+  /** Each file that a call may write, and how it stood before the first such call. */
+  readonly #mayWrite = new Map<string, string>();
   readonly #inputs = new Map<string, string>();
   readonly #undecided = new Map<string, string>();
   readonly #denied: Denial[] = [];
@@ -26,7 +23,9 @@ export class SessionNotes {
 
   /** A call that the guard has no objection to would write these. */
   mayWrite(paths: readonly string[]): void {
-    for (const path of paths) this.#mayWrite.add(path);
+    for (const path of paths) {
+      if (!this.#mayWrite.has(path)) this.#mayWrite.set(path, stateOf(path));
+    }
   }
 
   /** A call was judged. */
@@ -51,18 +50,17 @@ export class SessionNotes {
 
   /**
    * The files that the session has written: those that an allowed call would write
-   * and that were changed since it began.
+   * and that are not as they were before it. What somebody else has changed until
+   * then is not the session's.
+   *
+   * @returns Their paths, as seen from the workspace.
    */
-  async written(): Promise<string[]> {
+  written(): string[] {
     const found: string[] = [];
-    for (const path of this.#mayWrite) {
-      try {
-        const { isFile, mtime } = await Deno.stat(path);
-        if (isFile && (mtime?.getTime() ?? 0) >= this.#since - COARSE_MS) {
-          found.push(below(path, this.#workspace));
-        }
-      } catch {
-        // Not written, or removed again.
+    for (const [path, before] of this.#mayWrite) {
+      const now = stateOf(path);
+      if (now !== ABSENT && now !== before) {
+        found.push(below(path, this.#workspace));
       }
     }
     return found.sort();
@@ -86,5 +84,20 @@ export class SessionNotes {
         reason: call.reason ?? "",
       })),
     ];
+  }
+}
+
+/** The state of what is no file, or cannot be seen. */
+const ABSENT = "";
+
+/** What changes whenever a file is written or put in another's place. */
+function stateOf(path: string): string {
+  try {
+    const { isFile, ino, size, mtime, ctime } = Deno.statSync(path);
+    return isFile
+      ? [ino, size, mtime?.getTime(), ctime?.getTime()].join(" ")
+      : ABSENT;
+  } catch {
+    return ABSENT;
   }
 }

@@ -1,5 +1,6 @@
 import { parseFlags, UsageError } from "@bulkhead/sandbox/command";
 import type { IsolationLevel } from "@bulkhead/sandbox";
+import { parseTrustPin } from "@bulkhead/plugins/trust";
 import {
   fillFleetFlag,
   FLEET_FLAGS,
@@ -130,6 +131,20 @@ export function parseRunArguments(args: readonly string[]): RunArguments {
       "--agent claude, codex, opencode, scripted or acp:COMMAND",
     );
   }
+  for (const name of ["model", "resume"]) {
+    if (flags.text(name)?.trim() === "") {
+      throw new UsageError(
+        `Cannot run: --${name} is empty`,
+        `--${name} VALUE, or leave it out`,
+      );
+    }
+  }
+  if (flags.list("allow").some((list) => list.trim() === "")) {
+    throw new UsageError(
+      "Cannot run: --allow is empty",
+      "--allow TOOL, or leave it out",
+    );
+  }
   const scripted = agent === "scripted" || agent === undefined;
   if ((example ?? script) !== undefined && !scripted) {
     throw new UsageError(
@@ -173,7 +188,7 @@ export function parseRunArguments(args: readonly string[]): RunArguments {
     roots: flags.list("root"),
     allow,
     pluginDirs: flags.list("plugin-dir"),
-    trusted: flags.list("trust-plugin"),
+    trusted: flags.list("trust-plugin").map(checkedPin),
     isolation: isolationLevel(flags.text("isolation")),
     guard: !flags.off("guard"),
     approve: flags.on("approve"),
@@ -185,6 +200,19 @@ export function parseRunArguments(args: readonly string[]): RunArguments {
     json: flags.on("json"),
     help,
   };
+}
+
+/** A pin that cannot be read is found before anything begins. */
+function checkedPin(text: string): string {
+  try {
+    parseTrustPin(text);
+  } catch (error) {
+    throw new UsageError(
+      error instanceof Error ? error.message : String(error),
+      "--trust-plugin NAME=sha256:…",
+    );
+  }
+  return text;
 }
 
 function isolationLevel(text: string | undefined): IsolationLevel | undefined {

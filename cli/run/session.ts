@@ -177,6 +177,7 @@ export class HostedSession {
       return await new LiveSession({
         args: this.#args,
         places: this.#places,
+        roots: setup.roots,
         io: this.#io,
         render: this.#render,
         notes: this.#notes,
@@ -187,7 +188,8 @@ export class HostedSession {
         hooks,
       }).play();
     } catch (error) {
-      await starting.then((worker) => worker.end(), () => this.#forget());
+      await starting.then((worker) => worker.end(), () => {});
+      if (this.#worker === undefined) await this.#forget();
       throw error;
     } finally {
       await loading.then((all) => all.close(), () => {});

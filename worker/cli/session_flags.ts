@@ -48,6 +48,12 @@ export interface SessionFlags {
 export function sessionFlags(flags: Flags, help: string): SessionFlags {
   const wrong = (found: string) =>
     new UsageError(`Cannot read the command line: ${found}`, help);
+  for (const name of ["model", "resume", "session-id"]) {
+    if (flags.text(name)?.trim() === "") throw wrong(`--${name} is empty`);
+  }
+  if (flags.list("allow").some((tool) => tool.trim() === "")) {
+    throw wrong("--allow is empty; it takes the name of a tool");
+  }
   const agent = flags.text("agent");
   if (
     agent !== undefined && !NAMED.includes(agent) &&

@@ -90,9 +90,9 @@ Examples:
     const { rows } = await readRegistry(home);
     const known = rows.find((row) => row.name === name)?.short_id;
     if (known !== undefined && taken.has(known)) {
-      throw new UsageError(
-        `Cannot start "${name}": a worker of that name runs`,
-        `bulkhead worker stop ${known}`,
+      // The command line was fine.
+      throw new Deno.errors.AlreadyExists(
+        `Cannot start "${name}": a worker of that name runs; bulkhead worker stop ${known}`,
       );
     }
     const shortId = known ?? shortIdFor(name, taken);
