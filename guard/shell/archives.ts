@@ -84,10 +84,27 @@ const tar: CallReader = (call) => {
     unpacks(call, place, read.operands);
     if (hasOption(read, "-P", "--absolute-names")) {
       for (const path of read.operands) writes(call, path);
+      for (const [name, value = ""] of read.options) {
+        if (!/^(?:--transform|--xform|-s)$/.test(name)) continue;
+        for (const path of renamedTo(value)) {
+          writes(call, joinPath(place, path));
+        }
+      }
     }
   }
   return UNKNOWN_STREAM;
 };
+
+/** Where `s,^,../,` puts members; nothing for a new name that stays below the place. */
+function renamedTo(expressions: string): string[] {
+  return expressions.split(";").flatMap((expression) => {
+    const separator = /^s?([^\w\s\\])/.exec(expression.trim())?.[1];
+    if (separator === undefined) return [];
+    const [, , to = ""] = expression.trim().split(separator);
+    const path = to.replace(/\\\d|&/g, SEG);
+    return /^\/|(?:^|\/)\.\.(?:\/|$)/.test(path) ? [path] : [];
+  });
+}
 
 /** Records what is unpacked: the members that are named, or whatever there is. */
 function unpacks(call: Call, place: string, members: readonly string[]): void {

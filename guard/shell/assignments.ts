@@ -7,6 +7,7 @@ import type { Assignment, Command } from "unbash";
 import { ANY, SEG } from "../holes.ts";
 import type { Context } from "./context.ts";
 import { concat, type State, union, type Values } from "./state.ts";
+import { runSubscript } from "./subscripts.ts";
 import { expandFields, expandScalar, visitSubstitutions } from "./words.ts";
 
 /** Commands whose assignment arguments set variables. */
@@ -87,7 +88,12 @@ export function declare(node: Command, state: State, context: Context): void {
     }
     if (arg.type === "Assignment") {
       assignVariable(arg, state, context);
-      if (integer) state.set(arg.name, [[SEG]]);
+      if (integer) {
+        for (const value of state.get(arg.name)?.[0] ?? []) {
+          runSubscript(value, state, context);
+        }
+        state.set(arg.name, [[SEG]]);
+      }
       if (reference) follow(arg.name, state);
       continue;
     }

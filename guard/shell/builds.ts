@@ -7,7 +7,12 @@
 import { joinPath } from "@bulkhead/sandbox/paths";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { recipesOf } from "./makefiles.ts";
-import { hasOption, optionValue, readOptions } from "./options.ts";
+import {
+  hasOption,
+  type Options,
+  optionValue,
+  readOptions,
+} from "./options.ts";
 import { readVariable } from "./parameters.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
 import { applyTable } from "./verbs.ts";
@@ -105,7 +110,7 @@ const cmake: CallReader = (call) => {
 const make: CallReader = (call) => {
   const read = readOptions(call.args, {
     takes:
-      "-f -o -W -I --file --makefile --include-dir --old-file --what-if --eval --assume-new",
+      "-f -o -W -I -E --file --makefile --include-dir --old-file --what-if --eval --assume-new",
     writes: "-C --directory",
   });
   if (
@@ -154,13 +159,15 @@ const make: CallReader = (call) => {
   ) {
     writes(inner, place ?? prefix ?? configuredPrefix(call) ?? "/usr/local");
   }
-  const file = optionValue(read, "-f", "--file", "--makefile") ?? "Makefile";
-  const { text } = file === "-"
-    ? call.stdin
-    : call.context.readFile(file, state);
+  const text = makefileText(inner, read);
   if (text !== undefined) {
     const targets = read.operands.filter((arg) => !arg.includes("="));
-    for (const line of recipesOf(text, targets, variables)) {
+    const asked = [text, ...variables.values()].flatMap((value) =>
+      [...value.matchAll(/\$\(shell\s+([^()]*(?:\([^()]*\)[^()]*)*)\)/g)].map((
+        match,
+      ) => match[1] ?? "")
+    );
+    for (const line of [...asked, ...recipesOf(text, targets, variables)]) {
       call.context.nested(() => call.context.run.text(line, state.fork(), {}));
     }
   }
@@ -174,6 +181,27 @@ const make: CallReader = (call) => {
   }
   return UNKNOWN_STREAM;
 };
+
+/** What the command itself holds of the makefiles: files it has written, its input, `--eval`. */
+function makefileText(call: Call, read: Options): string | undefined {
+  const values = (names: string[]): string[] =>
+    read.options.flatMap(([name, value]) =>
+      names.includes(name) && value !== undefined ? [value] : []
+    );
+  const files = values(["-f", "--file", "--makefile"]);
+  if (files.length === 0) files.push("GNUmakefile", "makefile", "Makefile");
+  const texts = values(["--eval", "-E"]);
+  for (const file of files) {
+    const { text } = /^(?:-|\/dev\/(?:stdin|fd\/0))$/.test(file)
+      ? call.stdin
+      : call.context.readFile(file, call.state);
+    if (text !== undefined) texts.push(text);
+  }
+  const flags = readVariable("MAKEFLAGS", call.state, call.context)?.[0];
+  const evaluated = /(?:^|\s)--eval=(.+)/.exec(flags ?? "")?.[1];
+  if (evaluated !== undefined) texts.push(evaluated);
+  return texts.length === 0 ? undefined : texts.join("\n");
+}
 
 const ninja: CallReader = (call) => {
   applyTable(call);

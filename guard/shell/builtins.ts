@@ -18,6 +18,7 @@ import {
 } from "./state.ts";
 import { readVariable } from "./parameters.ts";
 import { separatorOf } from "./splitting.ts";
+import { runExpanded, runSubscript, runTestSubscripts } from "./subscripts.ts";
 import { runTracePrompt } from "./variable_hooks.ts";
 import { echo, printf } from "./builtins_text.ts";
 
@@ -70,7 +71,11 @@ const pushd: CallReader = (call) => {
       state.cwd = top;
     }
   } else if (/^\+\d+$/.test(target)) state.cwd = [ANY];
-  else {
+  else if (call.args.includes("-n")) {
+    // The place is kept, and not gone to.
+    const kept = state.cwd.map((cwd) => joinDirectory(cwd, target));
+    state.stack = [kept, ...state.stack];
+  } else {
     state.stack = [state.cwd, ...state.stack];
     changeDirectory(state, target);
   }
@@ -169,6 +174,9 @@ const read: CallReader = (call) => {
   const names = array === undefined ? operands : [array];
   const lines = linesOf(call.stdin);
   if (names.length === 0) names.push("REPLY");
+  for (const name of names) {
+    if (name.includes("[")) runSubscript(name, call.state, call.context);
+  }
   if (array !== undefined || names.length > 1) {
     // Fields that a separator of its own makes are told apart one by one.
     const separator = call.state.get("IFS") === undefined
@@ -263,6 +271,7 @@ const shift: CallReader = (call) => {
 const unset: CallReader = (call) => {
   for (const name of call.args) {
     if (/^[A-Za-z_]\w*$/.test(name)) call.state.set(name, [[""]]);
+    else runSubscript(name, call.state, call.context);
   }
   return EMPTY_STREAM;
 };
@@ -320,10 +329,28 @@ const getopts: CallReader = (call) => {
 
 const letNumbers: CallReader = (call) => {
   for (const arg of call.args) {
+    runSubscript(arg, call.state, call.context);
     const name = /^\s*([A-Za-z_]\w*)\s*[-+*/%&|^]?=(?!=)/.exec(arg)?.[1];
     if (name !== undefined) call.state.set(name, [[SEG]]);
   }
   return EMPTY_STREAM;
+};
+
+const test: CallReader = ({ args, state, context }) => {
+  runTestSubscripts(args, state, context);
+  return EMPTY_STREAM;
+};
+
+/** `compgen`: what it runs, calls or expands to complete a word. */
+const compgen: CallReader = (call) => {
+  const read = readOptions(call.args, { takes: "-A -C -F -G -P -S -V -W -X" });
+  const line = optionValue(read, "-C") ?? optionValue(read, "-F");
+  const { context, state } = call;
+  if (line !== undefined) {
+    context.nested(() => context.run.text(line, state.fork(), EMPTY_STREAM));
+  }
+  runExpanded(optionValue(read, "-W") ?? "", state, context);
+  return UNKNOWN_STREAM;
 };
 
 /** `shopt -s dotglob`, `setopt globdots`: from here on, stars match dotfiles too. */
@@ -369,6 +396,9 @@ export const BUILTINS: Readonly<Record<string, CallReader>> = {
   pwd: hereDirectory,
   getopts,
   let: letNumbers,
+  test,
+  "[": test,
+  compgen,
   ":": nothing,
   true: nothing,
   false: nothing,

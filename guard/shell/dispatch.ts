@@ -19,6 +19,7 @@ import { EDITS } from "./edits.ts";
 import { FILES } from "./files.ts";
 import { FIND } from "./find.ts";
 import { readGit } from "./git.ts";
+import { programsLike } from "./glob_programs.ts";
 import { isGitSub } from "./git_grammar.ts";
 import { INTERPRETERS } from "./interpreters.ts";
 import { callFunction } from "./nodes.ts";
@@ -134,6 +135,11 @@ function runProgram(
   const args = argv.slice(1);
   if (!isKnown(program)) {
     // `${RM:-rm}` and the like: the alternatives that are known have their own reading.
+    for (const like of programsLike(program)) {
+      context.nested(() =>
+        context.run.argv([like, ...args], state.fork(), stdin)
+      );
+    }
     return UNKNOWN_STREAM;
   }
   const name = baseName(program);

@@ -65,10 +65,14 @@ const find: CallReader = (call) => {
       );
       const command = expression.slice(at + 1, end === -1 ? undefined : end);
       const removes = command.some((arg) => REMOVES.test(arg));
+      // Behind the starting point itself, `{}/..` is outside of it.
+      const climbs = command.some((arg) => /\{\}\S*\/\.\.(?:\/|$)/.test(arg));
       for (
         const path of [
           ...found,
-          ...topIncluded ? starts.filter((start) => start !== ".") : [],
+          ...topIncluded
+            ? starts.filter((start) => start !== "." || climbs)
+            : [],
           ...own.reached(at).flatMap((one) =>
             one.named || removes ? [one.path] : []
           ),

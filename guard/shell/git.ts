@@ -18,7 +18,14 @@ import {
   SUB_TAKES,
   TRACE_VARIABLES,
 } from "./git_grammar.ts";
-import { FILE, MUTATION, ownWrites, ROUTING, runLine } from "./git_writes.ts";
+import {
+  FILE,
+  GIT_SETTINGS,
+  MUTATION,
+  ownWrites,
+  ROUTING,
+  runLine,
+} from "./git_writes.ts";
 import {
   hasOption,
   type Options,
@@ -49,6 +56,9 @@ export const readGit: CallReader = (call) => {
     if (value === undefined) continue;
     if (name === "-C") state.cwd = state.cwd.map((cwd) => joinPath(cwd, value));
     if (name === "-c") setting(inner, value, aliases);
+  }
+  for (const [text] of state.get(GIT_SETTINGS) ?? []) {
+    if (text !== undefined) setting(inner, text, aliases);
   }
   const count = Number(state.get("GIT_CONFIG_COUNT")?.[0]?.[0] ?? 0);
   for (let n = 0; n < Math.min(count, 20); n++) {
@@ -109,6 +119,9 @@ export const readGit: CallReader = (call) => {
     writes(named, gitDir, "content", ROUTING);
   }
   ownWrites(named, options);
+  // What `git config` sets holds for the commands behind it.
+  const settings = state.get(GIT_SETTINGS);
+  if (settings !== undefined) call.state.set(GIT_SETTINGS, settings);
   return output(named, options, state);
 };
 

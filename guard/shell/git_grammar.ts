@@ -100,6 +100,7 @@ export const READING_FORMS: Readonly<
   credential: () => true,
   "send-email": () => true,
   "mergetool": () => false,
+  "pack-objects": (read) => hasOption(read, "--stdout"),
 };
 
 /** Options of each sub-command that take the next argument. */
@@ -139,6 +140,9 @@ export const SUB_TAKES: Readonly<Record<string, string>> = {
     "--tree-filter --index-filter --msg-filter --env-filter --commit-filter --parent-filter --tag-name-filter --subdirectory-filter -d --setup",
   stash: "-m --message",
   bisect: "",
+  grep: "-O --open-files-in-pager -e -f -A -B -C -m --max-depth --threads",
+  "pack-objects": "--window --depth --filter --threads",
+  "index-pack": "-o",
   "checkout-index": "--prefix --stage",
   "read-tree": "--prefix --index-output --exclude-per-directory",
   "fast-export": "--export-marks --import-marks --refspec",
@@ -181,6 +185,7 @@ export const OUTPUT_SHORT: Readonly<Record<string, string>> = {
   bugreport: "-o",
   mailsplit: "-o",
   diagnose: "-o",
+  "index-pack": "-o",
 };
 
 /** Variables that make git run a program or a command line. */

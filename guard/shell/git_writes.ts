@@ -37,6 +37,9 @@ const WORKTREE: Pick<EffectName, "rule" | "label"> = {
   label: "git worktree add (working tree outside the sandbox)",
 };
 
+/** Name of the shell's note of what `git config` has set before; no variable's name. */
+export const GIT_SETTINGS = "git settings";
+
 /**
  * Follows a command line that git runs.
  *
@@ -106,6 +109,21 @@ export function ownWrites(call: Call, options: Options): void {
       if (operands[0] !== "get") writes(call, file, "content", FILE);
       return;
     }
+    case "grep":
+      for (const [name, value] of options.options) {
+        if (/^(?:-O|--open-files-in-pager)$/.test(name) && value) {
+          runLine(call, value);
+        }
+      }
+      return;
+    case "pack-objects":
+      if (!hasOption(options, "--stdout") && operands[0] !== undefined) {
+        writes(call, operands[0], "content", FILE);
+      }
+      return;
+    case "index-pack":
+      for (const path of operands) writes(call, path, "content", FILE);
+      return;
     case "mailinfo":
       for (const path of operands) writes(call, path, "content", FILE);
       return;
@@ -303,6 +321,11 @@ function config(call: Call, options: Options): void {
   } else {
     const named = readVariable("GIT_DIR", call.state, call.context)?.[0];
     writes(call, named ?? ".", "content", MUTATION);
+    const [key, value] = set;
+    if (key !== undefined && value !== undefined) {
+      const before = call.state.get(GIT_SETTINGS) ?? [];
+      call.state.set(GIT_SETTINGS, [...before, [`${key}=${value}`]]);
+    }
     // Settings that send later commands elsewhere.
     if (
       /^core\.(?:worktree|hookspath)$/i.test(set[0] ?? "") &&

@@ -12,7 +12,9 @@ import type {
   PipelineNode,
   Script,
   Statement,
+  TestExpression,
   While,
+  Word,
 } from "unbash";
 import { SEG } from "../holes.ts";
 import { anyOf, runAndOr } from "./and_or.ts";
@@ -26,6 +28,7 @@ import {
   type Stream,
   UNKNOWN_STREAM,
 } from "./state.ts";
+import { runSubscript, runTestSubscripts } from "./subscripts.ts";
 import { expandScalar, visitSubstitutions } from "./words.ts";
 import { descends, loop, runFor } from "./loops.ts";
 
@@ -160,10 +163,14 @@ function runNode(
       return runWhile(node, state, stdin, context);
     case "TestCommand":
       visitSubstitutions(node.expression, state, context);
+      visitTest(node.expression, state, context);
       return EMPTY_STREAM;
     case "ArithmeticCommand":
       if (node.expression !== undefined) {
         visitSubstitutions(node, state, context);
+      }
+      for (const [name] of node.body.matchAll(/[A-Za-z_]\w*/g)) {
+        runSubscript(name, state, context);
       }
       assignNumbers(node.body, state);
       return EMPTY_STREAM;
@@ -176,6 +183,39 @@ function runNode(
         (inner) => runNode(node.body, inner, UNKNOWN_STREAM, context),
       );
       return EMPTY_STREAM;
+  }
+}
+
+/** Follows the subscripts of what `[[` works out as numbers or looks up by name. */
+function visitTest(
+  expression: TestExpression,
+  state: State,
+  context: Context,
+): void {
+  const words = (...list: Word[]) =>
+    list.map((word) => expandScalar(word, state, context)[0] ?? "");
+  switch (expression.type) {
+    case "TestUnary":
+      return runTestSubscripts(
+        [expression.operator, ...words(expression.operand)],
+        state,
+        context,
+      );
+    case "TestBinary": {
+      const [left = "", right = ""] = words(expression.left, expression.right);
+      return runTestSubscripts(
+        [left, expression.operator, right],
+        state,
+        context,
+      );
+    }
+    case "TestLogical":
+      visitTest(expression.left, state, context);
+      return visitTest(expression.right, state, context);
+    case "TestNot":
+      return visitTest(expression.operand, state, context);
+    case "TestGroup":
+      return visitTest(expression.expression, state, context);
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import type { ParameterExpansionPart, ParameterOperation } from "unbash";
 import { ANY, isKnown, SEG, SUB } from "../holes.ts";
+import { unescapeText } from "./builtins_text.ts";
 import type { Context } from "./context.ts";
 import { joinerOf } from "./splitting.ts";
 import {
@@ -14,6 +15,7 @@ import {
   type Values,
   type Variable,
 } from "./state.ts";
+import { runExpanded } from "./subscripts.ts";
 import { expandScalar, visitSubstitutions } from "./words.ts";
 
 /** Variables that hold a number or one plain name. */
@@ -199,7 +201,17 @@ function element(
   return list.reduce(union);
 }
 
-function operate(
+/**
+ * What an operation makes of a value.
+ *
+ * @param operation The operation.
+ * @param values What the value may be; `undefined` when nothing is known of it.
+ * @param assign Sets the parameter, for `${x:=y}`.
+ * @param state The shell.
+ * @param context The reading.
+ * @returns the texts it may be.
+ */
+export function operate(
   operation: ParameterOperation,
   values: Values | undefined,
   assign: (value: Values) => void,
@@ -264,8 +276,15 @@ function operate(
           ? value.toUpperCase()
           : value.toLowerCase()
       );
-    case "Transform":
-      return values ?? [ANY];
+    case "Transform": {
+      const letter = operation.operand.value;
+      return (values ?? [ANY]).map((value) => {
+        if (letter === "E") return unescapeText(value);
+        if (letter === "U") return value.toUpperCase();
+        if (letter === "L") return value.toLowerCase();
+        return /[PAaKk]/.test(letter) && /[\\$`=]/.test(value) ? ANY : value;
+      });
+    }
     default:
       return [ANY];
   }

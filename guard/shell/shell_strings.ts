@@ -4,10 +4,11 @@
  * @module
  */
 import { type Call, type CallReader, writes } from "./call.ts";
+import { scanCode } from "./code.ts";
 import { hasOption, readOptions } from "./options.ts";
 import { type Stream, UNKNOWN_STREAM } from "./state.ts";
 
-/** A debugger: `shell` and `!` in its commands run a command line, `--args` a program. */
+/** A debugger: its commands run a command line, code or a program, and save files. */
 function debuggers(call: Call): Stream {
   const read = readOptions(call.args, {
     takes: "-ex -eval-command -x -p -iex -o -O -s -k --eval-command --one-line",
@@ -15,16 +16,30 @@ function debuggers(call: Call): Stream {
     stopsAtOperand: true,
   });
   for (const [name, value] of read.options) {
-    const text = /^-?-(?:i?ex|eval-command|o|O|k|one-line)$/.test(name)
-      ? /^\s*(?:(?:platform\s+)?shell\s+|!\s*)(.+)/.exec(value ?? "")?.[1]
-      : undefined;
-    if (text !== undefined) {
-      call.context.run.text(text, call.state.fork(), {});
+    if (/^-?-(?:i?ex|eval-command|o|O|k|one-line)$/.test(name)) {
+      debuggerCommand(call, value ?? "");
+    } else if (/^-?-[xs]$/.test(name) && value !== undefined) {
+      const { text } = call.context.readFile(value, call.state);
+      for (const line of text?.split("\n") ?? []) debuggerCommand(call, line);
     }
-    const saved = SAVES.exec(value ?? "")?.[1];
-    if (saved !== undefined) writes(call, saved);
+  }
+  for (const line of call.stdin.text?.split("\n") ?? []) {
+    debuggerCommand(call, line);
   }
   return UNKNOWN_STREAM;
+}
+
+/** One command of a debugger. */
+function debuggerCommand(call: Call, text: string): void {
+  const { context, state } = call;
+  const line = /^\s*(?:(?:platform\s+)?shell\s+|!\s*)(.+)/.exec(text)?.[1] ??
+    /^\s*(?:pipe\s|\|)[^|]*\|\s*(.+)/.exec(text)?.[1] ??
+    /\bsystem\s*\(\s*"((?:[^"\\]|\\.)*)"/.exec(text)?.[1];
+  if (line !== undefined) context.run.text(line, state.fork(), {});
+  const code = /^\s*(?:python|pi|py|script)\b\s*([^]+)/.exec(text)?.[1];
+  if (code !== undefined) scanCode(call, code, "python");
+  const saved = SAVES.exec(text)?.[1];
+  if (saved !== undefined) writes(call, saved);
 }
 
 /** A debugger's commands that write a file. */

@@ -36,6 +36,13 @@ export function outputOf(call: Call): Stream | undefined {
     if (output !== undefined) return output;
   }
   if (WORDS.has(name)) {
+    // A format or an operand may bring in any path.
+    const places = args.some((arg) => /^\+?\/|\.\./.test(arg));
+    if (
+      places && /^(?:date|expr|seq|jot)$/.test(name) ||
+      /^(?:seq|jot)$/.test(name) && args.some((arg) => arg.includes("/")) ||
+      name === "openssl" && !/^(?:rand|version)$/.test(args[0] ?? "")
+    ) return undefined;
     if (name === "date" && args.some((arg) => /%[Dx]|\//.test(arg))) {
       return { items: [SUB] };
     }
@@ -116,7 +123,12 @@ export function outputOf(call: Call): Stream | undefined {
             ),
         };
       }
-      return listed.length === 0 && name !== "rg" ? filtered(stdin) : undefined;
+      // A part of a line may be a path where the line is none.
+      const parts = hasOption(read, "-o", "--only-matching") &&
+        linesOf(stdin)?.some((line) => /\/|\.\./.test(line)) !== false;
+      return listed.length === 0 && name !== "rg" && !parts
+        ? filtered(stdin)
+        : undefined;
     }
   }
   if (FILTERS.has(name)) {

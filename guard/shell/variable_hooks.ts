@@ -5,6 +5,7 @@
  */
 import type { Call } from "./call.ts";
 import { EMPTY_STREAM, type State } from "./state.ts";
+import { runExpanded } from "./subscripts.ts";
 
 /** Programs and the variables that hold a command line they run; the first that is set counts. */
 const COMMAND_LINES: Readonly<Record<string, readonly (readonly string[])[]>> =
@@ -60,6 +61,9 @@ export function runShellVariables(call: Call, letters: string): void {
   }
   const prompt = interactive ? ownValue("PROMPT_COMMAND", state) : undefined;
   if (prompt !== undefined) runText(call, prompt);
+  for (const name of interactive ? ["PS0", "PS1", "PS2"] : []) {
+    runExpanded(ownValue(name, state) ?? "", state, context);
+  }
   if (letters.includes("x")) runTracePrompt(call);
 }
 
@@ -69,9 +73,7 @@ export function runShellVariables(call: Call, letters: string): void {
  * @param call The call that turns tracing on.
  */
 export function runTracePrompt(call: Call): void {
-  const prompt = ownValue("PS4", call.state);
-  if (prompt === undefined || !/\$\(|`/.test(prompt)) return;
-  runText(call, `: "${prompt.replace(/"/g, '\\"')}"`);
+  runExpanded(ownValue("PS4", call.state) ?? "", call.state, call.context);
 }
 
 /** What the command itself has set a variable to. */

@@ -13,7 +13,12 @@ import {
 import { ANY, isKnown, SEG } from "../holes.ts";
 import { expandBraces } from "./braces.ts";
 import type { Context } from "./context.ts";
-import { expandParameter, readVariable, sliceOf } from "./parameters.ts";
+import {
+  expandParameter,
+  operate,
+  readVariable,
+  sliceOf,
+} from "./parameters.ts";
 import { joinerOf, separatorOf } from "./splitting.ts";
 import {
   concat,
@@ -282,6 +287,24 @@ function expandList(
       inner.parameter === "@" ? state.name : undefined,
       slice,
     )];
+  }
+  if (
+    inner.type === "ParameterExpansion" && !inner.prefix &&
+    /^(?:Remove|Replace|CaseModification|Transform)$/.test(
+      inner.operation?.type ?? "",
+    )
+  ) {
+    // Done to each element.
+    const { operation } = inner;
+    const list = inner.parameter === "@"
+      ? state.positional
+      : inner.index?.value === "@"
+      ? state.get(inner.parameter)
+      : undefined;
+    if (list === undefined || operation === undefined) return undefined;
+    return list.map((values) =>
+      operate(operation, values, () => {}, state, context)
+    );
   }
   if (inner.type === "CommandExpansion" && inner === part) {
     // One word per line or blank; which of them exist is all that matters.
