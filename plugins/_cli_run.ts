@@ -211,6 +211,7 @@ async function runServe(command: Command): Promise<number> {
   const { watchTools } = await import("./_watch_tools.ts");
   let registry = new ToolRegistry();
   const outcome = await command.load({ ask: false });
+  command.checkPins(outcome);
   for (const line of registerPlugins(outcome, registry)) command.note(line);
   let closeNative = await command.openNative(outcome, registry);
   if (outcome.status === "disabled") {

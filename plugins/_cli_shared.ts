@@ -17,7 +17,7 @@ import {
   type LoadOutcome,
   loadPlugins,
 } from "./load.ts";
-import { ConfigError } from "./errors.ts";
+import { ConfigError, UnmetTrustError } from "./errors.ts";
 import type { ToolRegistry } from "./tool.ts";
 import {
   parseTrustAnswer,
@@ -198,10 +198,22 @@ export class Command {
     return await this.load({ ask: false });
   }
 
+  /** Refuses to go on when a pin of the command line lets nothing in. */
+  checkPins(outcome: LoadOutcome): void {
+    if (outcome.status === "disabled") {
+      if (this.pins.length > 0) throw disabled(this.home);
+      return;
+    }
+    // Policies are for sessions: no call of an agent is judged here.
+    const pins = (outcome.unmet ?? []).filter(({ kind }) => kind === "pin");
+    if (pins.length > 0) throw new UnmetTrustError(pins);
+  }
+
   /** Loads the plugins for a command that cannot do without any. */
   async loadOrFail(options: { ask: boolean }): Promise<LoadedOutcome> {
     const outcome = await this.load(options);
     if (outcome.status === "disabled") throw disabled(this.home);
+    this.checkPins(outcome);
     for (const { reason } of outcome.refused) this.note(`warning: ${reason}`);
     for (const warning of outcome.warnings) this.note(`warning: ${warning}`);
     if (outcome.status === "blocked_pending_trust") {

@@ -35,6 +35,13 @@ export function disclose(manifest: PluginManifest): string[] {
   return lines;
 }
 
+/** Whether a disclosure names a hook whose failure blocks: a policy that others rely on. */
+export function blocksOnError(lines: readonly string[]): boolean {
+  return lines.some((line) =>
+    line.startsWith("hook on ") && line.endsWith("; when it fails: block")
+  );
+}
+
 /** What two disclosures differ in: `- ` gone, `+ ` new. */
 export function diffLines(
   before: readonly string[],

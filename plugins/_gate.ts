@@ -10,6 +10,7 @@ export class Gate {
   readonly #store: TrustStore;
   readonly #answers = new Map<string, Promise<boolean>>();
   #records: Map<string, TrustRecord> | undefined;
+  #storeProblem: string | undefined;
 
   constructor(options: LoadOptions, warnings: string[]) {
     this.#options = options;
@@ -20,7 +21,7 @@ export class Gate {
   /** Why the plugin is not trusted; undefined when it is. */
   async refusal(plugin: PluginOnDisk): Promise<string | undefined> {
     const { manifest, digest, dir } = plugin;
-    const record = (await this.#read()).get(dir);
+    const record = (await this.records()).get(dir);
     const known = record?.hash === digest.hash ? record.decision : undefined;
     if (known === "never") {
       return 'it was refused for good; "bulkhead plugins trust" decides anew';
@@ -53,10 +54,17 @@ export class Gate {
     return await answer ? undefined : what;
   }
 
-  async #read(): Promise<Map<string, TrustRecord>> {
+  /** Why the remembered decisions cannot be known; undefined when they can, or were not needed yet. */
+  get storeProblem(): string | undefined {
+    return this.#storeProblem;
+  }
+
+  /** The decisions as they are now, those of this gate included. */
+  async records(): Promise<ReadonlyMap<string, TrustRecord>> {
     if (this.#records === undefined) {
       const { records, problem } = await this.#store.read();
       if (problem !== undefined) this.#warnings.push(problem);
+      this.#storeProblem = problem;
       this.#records = records;
     }
     return this.#records;
@@ -84,8 +92,10 @@ export class Gate {
       return false;
     }
     if (answer === "always" || answer === "never") {
+      const decided = recordFor(plugin, answer);
+      this.#records?.set(plugin.dir, decided);
       try {
-        await this.#store.set(plugin.dir, recordFor(plugin, answer));
+        await this.#store.set(plugin.dir, decided);
       } catch (error) {
         if (error instanceof Deno.errors.NotCapable) throw error;
         this.#warnings.push(

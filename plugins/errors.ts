@@ -84,6 +84,55 @@ export class ConfigError extends TypeError {
   }
 }
 
+/** Something that is relied on and that a load does not give. */
+export interface UnmetTrust {
+  /** A pin that lets nothing in, or the blocking hooks of a plugin that was trusted and is not loaded. */
+  kind: "pin" | "policy";
+  /** The name of the plugin. */
+  plugin: string;
+  /** What is not in force and why, in one printable line. */
+  reason: string;
+  /** What to do about it. */
+  fix: string;
+}
+
+/**
+ * A load that does not give what is relied on: nothing should begin with it.
+ *
+ * @example What to do about it
+ * ```ts
+ * import { UnmetTrustError } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * const error = new UnmetTrustError([{
+ *   kind: "pin",
+ *   plugin: "demo",
+ *   reason: "there is no such plugin",
+ *   fix: "bulkhead plugins list",
+ * }]);
+ * assertEquals([error.message, error.fix], ["there is no such plugin", "bulkhead plugins list"]);
+ * ```
+ */
+export class UnmetTrustError extends Error {
+  /** Everything that is not in force. */
+  readonly unmet: readonly UnmetTrust[];
+  /** What to do about the first. */
+  readonly fix: string;
+
+  /**
+   * Creates the error.
+   *
+   * @param unmet What is not in force; the message tells the first and how many more there are.
+   */
+  constructor(unmet: readonly UnmetTrust[]) {
+    const more = unmet.length > 1 ? ` (and ${unmet.length - 1} more)` : "";
+    super(`${unmet[0]?.reason ?? "nothing is missing"}${more}`);
+    this.name = "UnmetTrustError";
+    this.unmet = unmet;
+    this.fix = unmet[0]?.fix ?? "";
+  }
+}
+
 /**
  * A plugin whose content is not the content that was trusted.
  *

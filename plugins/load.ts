@@ -8,11 +8,13 @@ import { namedPermissions, probeIsolation } from "@bulkhead/sandbox";
 import { assemble, type LoadedPlugin } from "./_assemble.ts";
 import { Gate } from "./_gate.ts";
 import { searchPath } from "./_search_path.ts";
+import { closedPins, unmetTrust } from "./_unmet.ts";
 import { messageOf, printable, quote, quoteWhole } from "./_text.ts";
 import type { PluginsConfig, SandboxLevel } from "./config.ts";
 import { type DiscoveredPlugin, discoverPlugins } from "./discover.ts";
 import type { LoadedHook } from "./hooks.ts";
 import { MANIFEST_NAME } from "./digest.ts";
+import type { UnmetTrust } from "./errors.ts";
 import { type PluginOnDisk, readPlugin } from "./read.ts";
 import { type Tool, ToolRegistry } from "./tool.ts";
 import type { TrustHandler, TrustPin } from "./trust.ts";
@@ -81,6 +83,8 @@ export interface BlockedOutcome {
   notice: string;
   /** The plugins that wait for a decision; empty when the gate is closed for all. */
   refused: RefusedPlugin[];
+  /** What is relied on and not in force; absent when there is nothing. While there is any, nothing should begin. */
+  unmet?: UnmetTrust[];
   /** What else people should see, one line each. */
   warnings: string[];
 }
@@ -97,6 +101,8 @@ export interface LoadedOutcome {
   hooks: LoadedHook[];
   /** The plugins that were not loaded because they are not trusted. */
   refused: RefusedPlugin[];
+  /** What is relied on and not in force; absent when there is nothing. While there is any, nothing should begin. */
+  unmet?: UnmetTrust[];
   /** What else people should see, one line each. */
   warnings: string[];
   /** What is missing on this system: isolation that is not in force, programs that are not on PATH, one line each. */
@@ -140,13 +146,18 @@ async function load(options: LoadOptions): Promise<LoadOutcome> {
   const { config } = options;
   if (!config.enabled) return { status: "disabled" };
   const { trust } = config;
-  if (
-    !trust.enabled || (trust.default !== "ask" && trust.default !== "always")
-  ) return blocked([], []);
+  const { pins = [] } = options;
   const dirs = options.scanDirs ??
     [`${options.home}/plugins`, ...config.dirs];
+  if (
+    !trust.enabled || (trust.default !== "ask" && trust.default !== "always")
+  ) {
+    const unmet = pins.length === 0 ? [] : closedPins(pins);
+    return blocked([], unmet, []);
+  }
   const warnings: string[] = [];
-  const found = await readAll(await discoverPlugins(dirs), warnings);
+  const discovered = await discoverPlugins(dirs);
+  const found = await readAll(discovered, warnings);
   const gate = new Gate(options, warnings);
   const trusted: { found: DiscoveredPlugin; plugin: PluginOnDisk }[] = [];
   const refused: RefusedPlugin[] = [];
@@ -155,9 +166,20 @@ async function load(options: LoadOptions): Promise<LoadOutcome> {
     if (reason === undefined) trusted.push(item);
     else refused.push(refusal(item.plugin, reason));
   }
+  const readable = new Set(found.map((item) => item.found));
+  const unmet = await unmetTrust({
+    pins,
+    dirs,
+    found: found.map((item) => item.plugin),
+    unreadable: discovered.filter((item) => !readable.has(item))
+      .map((item) => item.dir),
+    trusted: trusted.map((item) => item.plugin),
+    records: await gate.records(),
+    storeProblem: gate.storeProblem,
+  });
   const nobodyAsked = trust.default === "ask" && options.trust === undefined;
   if (trusted.length === 0 && (refused.length > 0 || nobodyAsked)) {
-    const outcome = blocked(refused, warnings);
+    const outcome = blocked(refused, unmet, warnings);
     // Nothing waits for trust where nothing is.
     if (refused.length === 0) outcome.notice = noneNotice(dirs, warnings);
     return outcome;
@@ -185,6 +207,7 @@ async function load(options: LoadOptions): Promise<LoadOutcome> {
     tools: registry.list(),
     hooks: plugins.flatMap((plugin) => plugin.hooks),
     refused,
+    ...unmet.length === 0 ? {} : { unmet },
     warnings,
     notices,
   };
@@ -255,12 +278,14 @@ export function registerPlugins(
 
 function blocked(
   refused: RefusedPlugin[],
+  unmet: UnmetTrust[],
   warnings: string[],
 ): BlockedOutcome {
   return {
     status: "blocked_pending_trust",
     notice: BLOCKED_NOTICE,
     refused,
+    ...unmet.length === 0 ? {} : { unmet },
     warnings,
   };
 }

@@ -3,14 +3,15 @@ import type { CommandIo } from "@bulkhead/sandbox/command";
 import {
   type LoadedHook,
   loadPlugins,
-  parseTrustPin,
   type PluginsConfig,
   registerPlugins,
   type ResolvedConfig,
   type Tool,
   ToolRegistry,
   type TrustPin,
+  UnmetTrustError,
 } from "@bulkhead/plugins";
+import { parseTrustPin } from "@bulkhead/plugins/trust";
 import { installDemoPlugin } from "./demo_plugin.ts";
 import type { ReadLine } from "@bulkhead/worker/terminal";
 import type { RunArguments } from "./options.ts";
@@ -38,6 +39,7 @@ export interface SessionTools {
  * @param io Asks about new plugins, where a person is there.
  * @param readLine Reads the answers.
  * @returns The tools.
+ * @throws {UnmetTrustError} If a pin lets nothing in, or the policy of a plugin that was trusted is not in force.
  */
 export async function openTools(
   args: Pick<RunArguments, "trusted" | "isolation" | "pluginDirs" | "json">,
@@ -81,6 +83,9 @@ export async function openTools(
     pins,
     ...io.canAsk && !args.json ? { trust: askTrust(io, readLine) } : {},
   });
+  if (outcome.status !== "disabled" && outcome.unmet !== undefined) {
+    throw new UnmetTrustError(outcome.unmet);
+  }
   notices.push(...registerPlugins(outcome, registry));
   if (outcome.status === "loaded" && outcome.plugins.length > 0) {
     notices.push(...await isolationNotice(config.sandbox));

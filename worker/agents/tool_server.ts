@@ -10,6 +10,7 @@ import type { HostTool, ToolSource } from "./driver.ts";
 const PROTOCOL = "2025-11-25";
 const METHOD_NOT_FOUND = -32601;
 const INVALID_PARAMS = -32602;
+const INTERNAL_ERROR = -32603;
 
 /** Serves a {@linkcode ToolSource} to an agent that carries MCP messages over its own pipes. */
 export class ToolServer {
@@ -61,10 +62,18 @@ export class ToolServer {
       case "ping":
         return success(id, {});
       case "tools/list":
-        await this.#tools.ready;
-        return success(id, { tools: [...this.#tools].map(describe) });
       case "tools/call":
-        return await this.#call(id, params);
+        // Without its tools the session ends, which its host does; the agent only must not wait.
+        try {
+          await this.#tools.ready;
+        } catch (error) {
+          const why = error instanceof Error ? error.message : String(error);
+          return failure(id, INTERNAL_ERROR, `There are no tools: ${why}`);
+        }
+        if (message.method === "tools/call") {
+          return await this.#call(id, params);
+        }
+        return success(id, { tools: [...this.#tools].map(describe) });
       default:
         return failure(
           id,
@@ -81,7 +90,6 @@ export class ToolServer {
 
   async #call(id: unknown, params: JsonObject): Promise<JsonObject> {
     const name = typeof params.name === "string" ? params.name : "";
-    await this.#tools.ready;
     const tool = this.#tools.get(name);
     if (tool === undefined) {
       return failure(id, INVALID_PARAMS, `Unknown tool "${name}"`);
