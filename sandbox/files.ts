@@ -55,6 +55,12 @@ export async function writeFileAtomic(
         let at = 0;
         while (at < bytes.length) at += await file.write(bytes.subarray(at));
         await file.sync();
+      } catch (error) {
+        // The system's own words name no file.
+        if (error instanceof Error && /\(os error \d+\)$/.test(error.message)) {
+          error.message += `: writefile '${path}'`;
+        }
+        throw error;
       } finally {
         file.close();
       }

@@ -299,6 +299,14 @@ Deno.test("worker: ask, status, list and stop by id and by name", async () => {
   assertEquals(JSON.parse((await verb("list", "--json")).out).workers, []);
 });
 
+Deno.test("worker: a home too long for a socket is named, whatever the command", async () => {
+  const long = `/tmp/${"x".repeat(200)}`;
+  const { code, err } = await say(["stop", "demo", "--home", long]);
+  assertEquals(code, 1);
+  assertStringIncludes(err, "shorter --home");
+  assertEquals(err.trimEnd().split("\n").length, 1);
+});
+
 const ASKER = `
 printf '%s\\n' '{"type":"system","subtype":"init"}'
 while IFS= read -r line; do
@@ -422,8 +430,9 @@ Deno.test("worker: start puts a worker into the background with the flags it nee
     assertEquals((await verb("ask", "my agent", "hi")).out, "You said: hi\n");
     assertEquals(
       (await verb("start", "my agent", "--agent", "scripted")).code,
-      2,
+      1,
     );
+    assertStringIncludes((await verb("list")).out, "my agent");
     assertEquals((await verb("stop", "my agent")).code, 0);
     const [worker] = JSON.parse((await verb("list", "--json")).out).workers;
     assertEquals([worker.state, worker.sessionId], ["exited", first.session]);

@@ -82,13 +82,36 @@ export function describeFailure(error: unknown): Failure {
     return { code: "error", message: oneLine(String(error)) };
   }
   const code = error.name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase();
-  const plain = plainOsError(error.message) ?? { message: error.message };
+  const plain = plainOsError(error.message, ownHome()) ??
+    { message: error.message };
   const fix = "fix" in error && typeof error.fix === "string" && error.fix
     ? { fix: error.fix }
     : "flag" in error && typeof error.flag === "string"
     ? { fix: `run again with ${error.flag}` }
     : {};
   return { code, ...plain, message: oneLine(plain.message), ...fix };
+}
+
+/** The Bulkhead home of this command line, as far as it may be known without asking. */
+function ownHome(): string | undefined {
+  const at = Deno.args.findIndex((arg) => /^--home(?:=|$)/.test(arg));
+  const given = at < 0
+    ? undefined
+    : /=(.*)$/s.exec(Deno.args[at] ?? "")?.[1] ?? Deno.args[at + 1];
+  const data = env("XDG_DATA_HOME"), home = env("HOME") || env("USERPROFILE");
+  const path = given || env("BULKHEAD_HOME") ||
+    (data ? `${data}/bulkhead` : home && `${home}/.bulkhead`);
+  if (!path || path.startsWith("/")) return path || undefined;
+  try {
+    return `${Deno.cwd()}/${path.replace(/^\.\//, "")}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function env(variable: string): string | undefined {
+  const { state } = Deno.permissions.querySync({ name: "env", variable });
+  return state === "granted" ? Deno.env.get(variable) : undefined;
 }
 
 function oneLine(text: string): string {

@@ -18,8 +18,9 @@ const TRIED: Readonly<Record<string, string>> = {
   writefile: "write",
 };
 
-const ELSEWHERE =
-  "choose another place, for Bulkhead's own files by --home or BULKHEAD_HOME";
+const ELSEWHERE = "choose another place";
+/** What is added to it for a path of Bulkhead's own. */
+const BY_HOME = ", for Bulkhead's own files by --home or BULKHEAD_HOME";
 
 /** What was found and what to do, by the number of the system's error. */
 const FOUND: Readonly<Record<number, readonly [string, string?]>> = {
@@ -41,10 +42,12 @@ const RAW =
  * it stays.
  *
  * @param message A message, such as `Not a directory (os error 20): mkdir '/dev/null/x'`.
+ * @param home The Bulkhead home: only what lies there, or on the way there, is moved by --home.
  * @returns The message and what to do; nothing when it holds no such error.
  */
 export function plainOsError(
   message: string,
+  home?: string,
 ): { message: string; fix?: string } | undefined {
   const raw = RAW.exec(message);
   if (raw === null) return undefined;
@@ -52,10 +55,13 @@ export function plainOsError(
   const [why, known] = FOUND[Number(number)] ??
     [words.charAt(0).toLowerCase() + words.slice(1)];
   // What is to be made needs no file, but a place that takes it.
-  const fix = known ?? (/^(?:mkdir|writefile|tmpfile)$/.test(call) &&
+  const advice = known ?? (/^(?:mkdir|writefile|tmpfile)$/.test(call) &&
       number === "2"
     ? ELSEWHERE
     : undefined);
+  const fix = advice?.endsWith(ELSEWHERE) && isOwn(path, home)
+    ? advice + BY_HOME
+    : advice;
   const before = message.slice(0, raw.index);
   const tried = TRIED[call];
   const named = path === undefined ? "" : ` "${path}"`;
@@ -71,4 +77,11 @@ export function plainOsError(
     // A message that went on has said what to do.
     ...fix === undefined || message.includes("; ") ? {} : { fix },
   };
+}
+
+function isOwn(path: string | undefined, home: string | undefined): boolean {
+  if (path === undefined || home === undefined) return false;
+  const below = (one: string, other: string): boolean =>
+    one === other || one.startsWith(other.endsWith("/") ? other : `${other}/`);
+  return below(path, home) || below(home, path);
 }

@@ -6,7 +6,10 @@ const ELSEWHERE =
 
 Deno.test("plainOsError: what was tried, found and to do", () => {
   assertEquals(
-    plainOsError("Not a directory (os error 20): stat '/dev/null/config.toml'"),
+    plainOsError(
+      "Not a directory (os error 20): stat '/dev/null/config.toml'",
+      "/dev/null",
+    ),
     {
       message:
         'Cannot look at "/dev/null/config.toml": a part of its path is not a directory',
@@ -19,6 +22,18 @@ Deno.test("plainOsError: what was tried, found and to do", () => {
       message: 'Cannot rename "/a" as "/b": there is no such file or directory',
     },
   );
+});
+
+Deno.test("plainOsError: --home is named for what it moves, and for nothing else", () => {
+  const fix = (path: string, home?: string) =>
+    plainOsError(`Permission denied (os error 13): mkdir '${path}'`, home)?.fix;
+  const check = "check who owns it, or choose another place";
+  assertEquals(fix("/ws/.claude", "/root/.bulkhead"), check);
+  assertEquals(fix("/root/.bulkhead2", "/root/.bulkhead"), check);
+  assertEquals(fix("/ws/.claude"), check);
+  const moved = `check who owns it, or ${ELSEWHERE}`;
+  assertEquals(fix("/root/.bulkhead/workers", "/root/.bulkhead"), moved);
+  assertEquals(fix("/srv", "/srv/h"), moved);
 });
 
 Deno.test("plainOsError: text around it stays, and a path is not named twice", () => {

@@ -108,9 +108,15 @@ export async function client(
 ): Promise<WorkerClient> {
   const home = homeOf(flags);
   const id = await shortIdOf(home, word);
+  const { socket } = workerFiles(home, id);
   try {
-    return await connect(workerFiles(home, id).socket);
+    return await connect(socket);
   } catch (error) {
+    if (error instanceof Error && error.message.includes("SUN_LEN")) {
+      throw new RangeError(
+        `Cannot reach the worker "${word}": the path of its socket, "${socket}", is longer than a socket's may be; use a shorter --home`,
+      );
+    }
     if (error instanceof Deno.errors.NotCapable) throw error;
     if (
       error instanceof Deno.errors.NotFound ||
