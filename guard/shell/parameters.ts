@@ -279,6 +279,8 @@ export function operate(
     case "Transform": {
       const letter = operation.operand.value;
       return (values ?? [ANY]).map((value) => {
+        // As a prompt, it is expanded once more.
+        if (letter === "P") runExpanded(value, state, context);
         if (letter === "E") return unescapeText(value);
         if (letter === "U") return value.toUpperCase();
         if (letter === "L") return value.toLowerCase();
