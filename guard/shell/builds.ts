@@ -9,9 +9,11 @@ import { type Call, type CallReader, writes } from "./call.ts";
 import { recipesOf } from "./makefiles.ts";
 import {
   hasOption,
+  type OptionGrammar,
   type Options,
   optionValue,
   readOptions,
+  writtenValues,
 } from "./options.ts";
 import { readVariable } from "./parameters.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
@@ -160,16 +162,11 @@ const make: CallReader = (call) => {
     writes(inner, place ?? prefix ?? configuredPrefix(call) ?? "/usr/local");
   }
   const text = makefileText(inner, read);
-  if (text !== undefined) {
-    const targets = read.operands.filter((arg) => !arg.includes("="));
-    const asked = [text, ...variables.values()].flatMap((value) =>
-      [...value.matchAll(/\$\(shell\s+([^()]*(?:\([^()]*\)[^()]*)*)\)/g)].map((
-        match,
-      ) => match[1] ?? "")
-    );
-    for (const line of [...asked, ...recipesOf(text, targets, variables)]) {
-      call.context.nested(() => call.context.run.text(line, state.fork(), {}));
-    }
+  const targets = read.operands.filter((arg) => !arg.includes("="));
+  const lines = [text ?? "", ...variables.values()].flatMap(askedOfShell);
+  if (text !== undefined) lines.push(...recipesOf(text, targets, variables));
+  for (const line of lines) {
+    call.context.nested(() => call.context.run.text(line, state.fork(), {}));
   }
   for (const [name, value] of variables) {
     if (
@@ -181,6 +178,12 @@ const make: CallReader = (call) => {
   }
   return UNKNOWN_STREAM;
 };
+
+/** The command lines of `$(shell …)`, which make runs while it reads. */
+function askedOfShell(text: string): string[] {
+  const asked = /\$\(shell\s+([^()]*(?:\([^()]*\)[^()]*)*)\)/g;
+  return [...text.matchAll(asked)].map((match) => match[1] ?? "");
+}
 
 /** What the command itself holds of the makefiles: files it has written, its input, `--eval`. */
 function makefileText(call: Call, read: Options): string | undefined {
@@ -232,6 +235,36 @@ const meson: CallReader = (call) => {
   return UNKNOWN_STREAM;
 };
 
+/** Compilers hand `-Wl,…` to the linker, and their dumps name files of their own. */
+const compiler: CallReader = (call) => {
+  const linker = call.args.flatMap((arg, i) =>
+    /^-W[lpa],/.test(arg)
+      ? arg.split(",").slice(1)
+      : call.args[i - 1] === "-Xlinker"
+      ? [arg]
+      : []
+  );
+  for (const path of writtenValues(readOptions(linker, LINKER), LINKER)) {
+    writes(call, path);
+  }
+  for (const arg of call.args) {
+    const path =
+      /^-(?:f(?:dump-[\w-]+|profile-(?:dir|generate|update-path)|opt-info[\w-]*|time-trace|save-optimization-record|crash-diagnostics-dir|diagnostics-add-output)|save-temps|aux-info)=(\.?\.?\/.*|\.\.)$/
+        .exec(arg)?.[1];
+    if (path !== undefined) writes(call, path);
+  }
+  applyTable(call);
+  return UNKNOWN_STREAM;
+};
+
+/** What a linker, assembler or preprocessor writes. */
+const LINKER: OptionGrammar = {
+  writes:
+    "-Map --Map -o --output -MD -MMD -MF --out-implib --dependency-file --print-map-file -map",
+  singleDash: true,
+  exact: true,
+};
+
 /** The programs by name. */
 export const BUILDS: Readonly<Record<string, CallReader>> = {
   cmake,
@@ -239,6 +272,12 @@ export const BUILDS: Readonly<Record<string, CallReader>> = {
   meson,
   ninja,
   make,
+  gcc: compiler,
+  "g++": compiler,
+  cc: compiler,
+  "c++": compiler,
+  clang: compiler,
+  "clang++": compiler,
   gmake: make,
   bmake: make,
 };

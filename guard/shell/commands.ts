@@ -57,6 +57,16 @@ export function specOf(name: string): VerbSpec | undefined {
   return undefined;
 }
 
+/**
+ * Whether a program only reads, unless an option names an output.
+ *
+ * @param name Its base name.
+ * @returns `true` for one of the readers.
+ */
+export function onlyReads(name: string): boolean {
+  return isListed(READERS, name) || isListed(TEXT, name);
+}
+
 function isListed(list: string, name: string): boolean {
   return list.includes(` ${name} `) && !name.includes(" ");
 }

@@ -28,6 +28,7 @@ import { disarms, startsBulkhead } from "./own_files.ts";
 import { runOptionCommands } from "./option_commands.ts";
 import { OTHER_LANGUAGES } from "./other_languages.ts";
 import { PACKAGES } from "./packages.ts";
+import { writesOutputs } from "./program_outputs.ts";
 import { isShell, readNestedShell } from "./shells.ts";
 import {
   EMPTY_STREAM,
@@ -169,6 +170,7 @@ function runProgram(
   }
   runVariables(call);
   runOptionCommands(call);
+  writesOutputs(call);
   if (changesAccount(call)) return UNKNOWN_STREAM;
   // `git-clean`, as git's own programs are called.
   if (name.startsWith("git-") && isGitSub(name.slice("git-".length))) {

@@ -57,8 +57,11 @@ export const readGit: CallReader = (call) => {
     if (name === "-C") state.cwd = state.cwd.map((cwd) => joinPath(cwd, value));
     if (name === "-c") setting(inner, value, aliases);
   }
+  // A command line that a setting holds may call git again, without running itself.
+  const once = state.fork();
+  once.set(GIT_SETTINGS, []);
   for (const [text] of state.get(GIT_SETTINGS) ?? []) {
-    if (text !== undefined) setting(inner, text, aliases);
+    if (text !== undefined) setting({ ...inner, state: once }, text, aliases);
   }
   const count = Number(state.get("GIT_CONFIG_COUNT")?.[0]?.[0] ?? 0);
   for (let n = 0; n < Math.min(count, 20); n++) {

@@ -28,7 +28,7 @@ import {
   type Stream,
   UNKNOWN_STREAM,
 } from "./state.ts";
-import { runSubscript, runTestSubscripts } from "./subscripts.ts";
+import { readsSubscripts, runSubscript } from "./subscripts.ts";
 import { expandScalar, visitSubstitutions } from "./words.ts";
 import { descends, loop, runFor } from "./loops.ts";
 
@@ -192,30 +192,19 @@ function visitTest(
   state: State,
   context: Context,
 ): void {
-  const words = (...list: Word[]) =>
-    list.map((word) => expandScalar(word, state, context)[0] ?? "");
-  switch (expression.type) {
-    case "TestUnary":
-      return runTestSubscripts(
-        [expression.operator, ...words(expression.operand)],
-        state,
-        context,
-      );
-    case "TestBinary": {
-      const [left = "", right = ""] = words(expression.left, expression.right);
-      return runTestSubscripts(
-        [left, expression.operator, right],
-        state,
-        context,
-      );
+  const text = (word: Word) => expandScalar(word, state, context)[0] ?? "";
+  const pending = [expression];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (next.type === "TestLogical") pending.push(...next.operands);
+    else if (next.type === "TestNot") pending.push(next.operand);
+    else if (next.type === "TestGroup") pending.push(next.expression);
+    else if (!readsSubscripts(next.operator)) continue;
+    else if (next.type === "TestUnary") {
+      runSubscript(text(next.operand), state, context);
+    } else {
+      runSubscript(text(next.left), state, context);
+      runSubscript(text(next.right), state, context);
     }
-    case "TestLogical":
-      visitTest(expression.left, state, context);
-      return visitTest(expression.right, state, context);
-    case "TestNot":
-      return visitTest(expression.operand, state, context);
-    case "TestGroup":
-      return visitTest(expression.expression, state, context);
   }
 }
 

@@ -53,8 +53,15 @@ export function runExpanded(
   );
 }
 
-/** What compares numbers. */
-const NUMERIC = /^-(?:eq|ne|lt|le|gt|ge)$/;
+/**
+ * Whether an operator of a test compares numbers or asks for a variable by its name.
+ *
+ * @param operator The operator.
+ * @returns `true` when the shell works out a subscript in its operands.
+ */
+export function readsSubscripts(operator: string): boolean {
+  return /^-(?:eq|ne|lt|le|gt|ge|v|R)$/.test(operator);
+}
 
 /**
  * Follows the subscripts in the words of `test` or `[`.
@@ -69,12 +76,8 @@ export function runTestSubscripts(
   context: Context,
 ): void {
   for (const [i, arg] of args.entries()) {
-    if (arg === "-v" || arg === "-R") {
-      runSubscript(args[i + 1] ?? "", state, context);
-    } else if (NUMERIC.test(arg)) {
-      // Only `[[` works out what it compares; `test` wants plain numbers, and running one is rare.
-      runSubscript(args[i - 1] ?? "", state, context);
-      runSubscript(args[i + 1] ?? "", state, context);
-    }
+    if (!readsSubscripts(arg)) continue;
+    if (!/^-[vR]$/.test(arg)) runSubscript(args[i - 1] ?? "", state, context);
+    runSubscript(args[i + 1] ?? "", state, context);
   }
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import type { Call } from "./call.ts";
+import { writesVariable } from "./program_outputs.ts";
 import { EMPTY_STREAM, type State } from "./state.ts";
 import { runExpanded } from "./subscripts.ts";
 
@@ -61,6 +62,7 @@ export function runShellVariables(call: Call, letters: string): void {
   }
   const prompt = interactive ? ownValue("PROMPT_COMMAND", state) : undefined;
   if (prompt !== undefined) runText(call, prompt);
+  if (interactive) writesVariable(call, "HISTFILE");
   for (const name of interactive ? ["PS0", "PS1", "PS2"] : []) {
     runExpanded(ownValue(name, state) ?? "", state, context);
   }
