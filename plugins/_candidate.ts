@@ -15,7 +15,12 @@ import { isTrusted } from "./config.ts";
 import { diffFiles, fingerprints, type PluginDigest } from "./digest.ts";
 import type { InstallOptions } from "./install.ts";
 import { type PluginOnDisk, questionFor, readPlugin } from "./read.ts";
-import type { TrustAnswer, TrustChange, TrustQuestion } from "./trust.ts";
+import type {
+  TrustAnswer,
+  TrustChange,
+  TrustPin,
+  TrustQuestion,
+} from "./trust.ts";
 
 /** A staged plugin. */
 export interface Candidate {
@@ -97,20 +102,42 @@ async function readStaged(
   }
 }
 
+/** Whether the caller has pinned this very content; a pin that does not fit is an error, wherever it would be needed. */
+export function isPinned(
+  { plugin: { manifest: { name }, digest: { hash } } }: Candidate,
+  action: "install" | "update",
+  pins: readonly TrustPin[] = [],
+): boolean {
+  if (pins.length === 0) return false;
+  const own = pins.filter((pin) => pin.name === name);
+  if (own.some((pin) => pin.hash === hash)) return true;
+  const found = own.length === 0
+    ? `--trust-plugin names ${
+      pins.map((pin) => quote(pin.name)).join(" and ")
+    }, not it`
+    : `its content is ${hash}, not the ${
+      own.map((pin) => pin.hash).join(" or ")
+    } of --trust-plugin`;
+  throw new InstallError("refused", `Cannot ${action} "${name}": ${found}`, {
+    fix: `look at it with "bulkhead plugins check DIR", then pin ${
+      quote(`${name}=${hash}`)
+    }`,
+  });
+}
+
 /** Whether the content may come in: pinned, or the answer of a person. */
 export async function decide(
-  { plugin }: Candidate,
+  candidate: Candidate,
   target: string,
   change: TrustChange | undefined,
   options: InstallOptions,
   notices: readonly string[] = [],
 ): Promise<"always" | "once"> {
+  const { plugin } = candidate;
   const { name } = plugin.manifest;
   const { hash } = plugin.digest;
   const action = change === undefined ? "install" : "update";
-  if (options.pins?.some((pin) => pin.name === name && pin.hash === hash)) {
-    return "always";
-  }
+  if (isPinned(candidate, action, options.pins)) return "always";
   if (options.trust !== undefined && isTrusted(options.trust)) return "once";
   if (options.ask === undefined) {
     throw new InstallError(

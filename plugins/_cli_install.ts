@@ -8,7 +8,7 @@ import {
 import { unknownWord } from "./_cli_errors.ts";
 import { absolute } from "./_cli_input.ts";
 import type { Command, Verb } from "./_cli_shared.ts";
-import { printable } from "./_text.ts";
+import { printable, quote } from "./_text.ts";
 import {
   InstallError,
   type InstallOptions,
@@ -99,10 +99,28 @@ async function runUpdate(command: Command): Promise<number> {
     );
   }
   const { plugins } = await installedPlugins({ home: command.home });
+  const pins = command.pins;
+  const stray = pins.find((pin) =>
+    plugins.every((plugin) => plugin.name !== pin.name)
+  );
+  if (stray !== undefined) {
+    throw new InstallError(
+      "refused",
+      `Cannot update: --trust-plugin names ${
+        quote(stray.name)
+      }, which is not installed`,
+      { fix: "bulkhead plugins list" },
+    );
+  }
   const done: (InstallResult | { name: string; error: Failure })[] = [];
   for (const plugin of plugins) {
     try {
-      done.push(await updateOne(command, plugin.name, options));
+      done.push(
+        await updateOne(command, plugin.name, {
+          ...options,
+          pins: pins.filter((pin) => pin.name === plugin.name),
+        }),
+      );
     } catch (error) {
       // One that fails does not cost the others; an interruption costs them all.
       if (!(error instanceof InstallError)) throw error;

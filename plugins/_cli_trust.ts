@@ -2,8 +2,10 @@
 import { printResult } from "@bulkhead/sandbox/command";
 import { NotLoadedError, unknownWord } from "./_cli_errors.ts";
 import type { Command, Verb } from "./_cli_shared.ts";
-import { printable, quote } from "./_text.ts";
+import { printable, quote, quoteWhole } from "./_text.ts";
+import { unmetPins } from "./_unmet.ts";
 import { discoverPlugins } from "./discover.ts";
+import { UnmetTrustError } from "./errors.ts";
 import {
   type PluginOnDisk,
   questionFor,
@@ -42,6 +44,13 @@ async function runTrust(command: Command): Promise<number> {
   }
   const plugins = await chosenPlugins(command);
   const pins = command.pins;
+  const unmet = unmetPins(
+    pins,
+    plugins,
+    plugins,
+    quoteWhole(`${command.home}/plugins`),
+  );
+  if (unmet.length > 0) throw new UnmetTrustError(unmet);
   const handler = command.asker();
   const decided: {
     name: string;

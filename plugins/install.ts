@@ -7,6 +7,7 @@ import {
   type Candidate,
   decide,
   describeChange,
+  isPinned,
   readCandidate,
 } from "./_candidate.ts";
 import { InstallError } from "./_install_error.ts";
@@ -34,7 +35,7 @@ import {
 import { messageOf, quote } from "./_text.ts";
 import type { TreeLimits } from "./_tree.ts";
 import type { SandboxLevel, TrustConfig } from "./config.ts";
-import { recordFor } from "./read.ts";
+import { type PluginOnDisk, recordFor } from "./read.ts";
 import { type TrustHandler, type TrustPin, TrustStore } from "./trust.ts";
 
 export { InstallError, type InstallErrorCode } from "./_install_error.ts";
@@ -155,8 +156,8 @@ export async function installPlugin(
               },
             );
           }
-          return await result(candidate, present.dir, places, {
-            changed: false,
+          return await unchanged(candidate, present.dir, places, {
+            pinned: isPinned(candidate, "install", options.pins),
             notices,
           });
         }
@@ -235,8 +236,8 @@ export async function updatePlugin(
               `the source is pinned to ${entry.commit}: name a newer commit with --source`,
             );
           }
-          return await result(candidate, present.dir, places, {
-            changed: false,
+          return await unchanged(candidate, present.dir, places, {
+            pinned: isPinned(candidate, "update", options.pins),
             notices,
           });
         }
@@ -292,15 +293,38 @@ async function putInPlace(
     throw error;
   }
   const dir = `${places.pluginsDir}/${manifest.name}`;
-  if (decision === "always") {
-    try {
-      await new TrustStore(places.home).set(dir, recordFor(plugin, "always"));
-    } catch (error) {
-      if (error instanceof Deno.errors.NotCapable) throw error;
-      notices.push(`installed but not trusted: ${messageOf(error)}`);
-    }
-  }
+  if (decision === "always") await trustContent(plugin, dir, places, notices);
   return await result(candidate, dir, places, { changed: true, notices });
+}
+
+/** The content is there already; a pin trusts it where it lies. */
+async function unchanged(
+  candidate: Candidate,
+  dir: string,
+  places: Places,
+  { pinned, notices }: { pinned: boolean; notices: string[] },
+): Promise<InstallResult> {
+  const found = await result(candidate, dir, places, {
+    changed: false,
+    notices,
+  });
+  if (found.trusted || !pinned) return found;
+  await trustContent(candidate.plugin, dir, places, notices);
+  return await result(candidate, dir, places, { changed: false, notices });
+}
+
+async function trustContent(
+  plugin: PluginOnDisk,
+  dir: string,
+  places: Places,
+  notices: string[],
+): Promise<void> {
+  try {
+    await new TrustStore(places.home).set(dir, recordFor(plugin, "always"));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    notices.push(`installed but not trusted: ${messageOf(error)}`);
+  }
 }
 
 async function result(

@@ -230,6 +230,53 @@ Deno.test("plugins: headless means refused with one line that names the hash (cl
   assertEquals([changed.code, changed.out], [1, ""]);
 });
 
+Deno.test("plugins: a pin that lets nothing in is one error line, whatever else would have worked", async () => {
+  await using world = await World.make();
+  await world.add("demo", "shell");
+  await world.json(["new", "../other", "--language", "shell"]);
+  const zero = `sha256:${"0".repeat(64)}`;
+  const input = ["--args", '{"name":"x"}'];
+  const rows: [string[], RegExp][] = [
+    [["install", "../demo"], /its content is sha256:.*not the sha256:0/],
+    [["install", "../other"], /--trust-plugin names "demo"/],
+    [["update", "demo"], /its content is sha256:.*not the sha256:0/],
+    [["update", "--all"], /its content is sha256:.*not the sha256:0/],
+    [["trust", "demo"], /the content of the plugin is sha256:/],
+    [["call", "demo/greet", ...input], /the content of the plugin is sha256:/],
+    [["serve"], /the content of the plugin is sha256:/],
+    [["fire", "stop"], /the content of the plugin is sha256:/],
+  ];
+  for (const [args, pattern] of rows) {
+    const { code, out, err } = await world.run([
+      ...args,
+      "--trust-plugin",
+      `demo=${zero}`,
+    ]);
+    assertEquals([code, out], [1, ""], args.join(" ") + err);
+    assertEquals(err.trimEnd().split("\n").length, 1, err);
+    assertMatch(err, pattern);
+  }
+  for (
+    const args of [["call", "demo/greet", ...input], ["update", "--all"], [
+      "serve",
+    ]]
+  ) {
+    const { code, err } = await world.run([
+      ...args,
+      "--trust-plugin",
+      `typo=${zero}`,
+    ]);
+    assertEquals(code, 1);
+    assertMatch(err, /typo/);
+  }
+  // A pin that fits trusts what is there already.
+  const { hash } = await world.json(["check", "../demo"]);
+  await world.json(["untrust", "demo"]);
+  const pin = ["--trust-plugin", `demo=${hash}`];
+  const again = await world.json(["install", "../demo", ...pin]);
+  assertEquals([again.changed, again.trusted], [false, true]);
+});
+
 Deno.test("plugins: a sandbox that is off and a tool that will fail are told by call and by list", async () => {
   await using world = await World.make();
   await Deno.writeTextFile(
