@@ -107,6 +107,12 @@ export async function checkCancel(session: VerifySession): Promise<void> {
       clearTimeout(timer);
     }
   }
+  if (cancelled === 0 && session.errors() === before) {
+    return session.skipped(
+      "cancel",
+      "no tool ran long enough to be cancelled",
+    );
+  }
   session.done(
     "cancel",
     before,
