@@ -23,6 +23,9 @@ export interface FleetCheck {
   readonly fix?: string;
 }
 
+const FIRST_HOST =
+  "start `bulkhead fleet host` once, with credentials of the host role where there are users: the first host makes what the fleet needs";
+
 const MAX_SKEW_MS = 5_000;
 
 /** Looks at the server; stops at what makes the rest impossible. */
@@ -37,6 +40,14 @@ export async function doctorFleet(
     if (!(error instanceof FleetError)) {
       return [{ name: "server", ok: false, found: reasonOf(error) }];
     }
+    if (/stream not found/.test(error.message)) {
+      return [{
+        name: "server",
+        ok: false,
+        found: "it is there, and no fleet was made on it yet",
+        fix: FIRST_HOST,
+      }];
+    }
     const { message, fix } = error;
     const found = message.replace(`; ${fix}`, "");
     return [{ name: "server", ok: false, found, fix }];
@@ -47,7 +58,7 @@ export async function doctorFleet(
   checks.push(
     await check(
       "frames",
-      "let a host connect first; it makes the stream",
+      FIRST_HOST,
       async () => {
         const info = await fleet.jsm.streams.info(fleet.names.frames);
         const { state, config } = info;
@@ -106,6 +117,11 @@ async function check(
   try {
     return { name, ok: true, found: await look() };
   } catch (error) {
-    return { name, ok: false, found: reasonOf(error), fix };
+    // Advice for programs that need the stream; here it has a line of its own.
+    const found = reasonOf(error).replace(
+      /; let a user with the host .*$/s,
+      "",
+    );
+    return { name, ok: false, found, fix };
   }
 }

@@ -44,13 +44,14 @@ export async function list(
     printResult(io, { ...view, sessions, jobs });
     return 0;
   }
-  for (const machine of machinesOf(view.hosts)) io.out(hostLine(machine));
+  const machines = machinesOf(view.hosts);
+  for (const machine of machines) io.out(hostLine(machine));
   for (const session of sessions) io.out(sessionLine(session));
   for (const { session, ask } of view.asks) {
     io.out(`ask ${visible(ask.id)}  ${session}  ${visible(ask.tool_name)}\n`);
   }
   for (const job of jobs) {
-    if (WAITING.includes(job.state)) io.out(jobLine(job));
+    if (WAITING.includes(job.state)) io.out(jobLine(job, machines));
   }
   return 0;
 }
@@ -61,9 +62,36 @@ function sessionLine(session: FleetSession): string {
     `${session.open_asks} open${nameOf(session.name)}\n`;
 }
 
-function jobLine(job: JobRecord): string {
-  const reason = job.reason === null ? "" : `: ${visible(job.reason)}`;
+function jobLine(job: JobRecord, machines: readonly PageHost[]): string {
+  const why = job.reason ??
+    (job.state === "queued" ? waitsFor(job, machines) : undefined);
+  const reason = why === undefined ? "" : `: ${visible(why)}`;
   return `job ${job.sessionId}  ${job.state}${reason}${nameOf(job.name)}\n`;
+}
+
+/**
+ * What a queued session waits for, as far as the hosts' own records tell.
+ *
+ * @param job The session.
+ * @param machines The hosts.
+ * @returns What it waits for; `undefined` when a host has room for it.
+ */
+export function waitsFor(
+  job: Pick<JobRecord, "memoryBytes">,
+  machines: readonly PageHost[],
+): string | undefined {
+  const offering = machines.filter(({ slots }) => slots > 0);
+  if (offering.length === 0) {
+    return "no machine takes sessions; start `bulkhead fleet host`";
+  }
+  const wanted = job.memoryBytes ?? 0;
+  const large = offering.filter(({ memoryBytes }) =>
+    memoryBytes === null || memoryBytes >= wanted
+  );
+  if (large.length === 0) return "no machine offers that much memory";
+  return large.every(({ sessions, slots }) => sessions >= slots)
+    ? "every slot is taken"
+    : undefined;
 }
 
 function nameOf(name: string | null | undefined): string {
