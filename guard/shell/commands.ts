@@ -73,7 +73,7 @@ function isListed(list: string, name: string): boolean {
 
 /** Long options that name an output in programs the table does not know. */
 export const OUTPUT_OPTION =
-  /^--(?:out(?:put)?(?:[-_]?(?:file|dir|directory|path|document|folder|filename))?|(?:dest|destination|target)(?:[-_]?(?:dir|directory|path))?|.*[-_]out|log[-_]?file|logfile|report[-_]?file|save[-_]?(?:to|dir|path)|export[-_]?(?:to|file|dir|path)|write[-_]?to|build[-_]?dir|dist[-_]?dir|download[-_]?dir|cache[-_]?(?:dir|location)|junit[-_]?xml|install[-_]?dir)$/i;
+  /^--(?:out(?:put)?(?:[-_]?(?:file|dir|directory|path|document|folder|filename))?|(?:dest|destination|target)(?:[-_]?(?:dir|directory|path))?|.*[-_]out|log[-_]?file|logfile|report[-_]?file|(?:reports?|results?|artifacts?|coverage|screenshots?|temp|tmp)[-_]?dir(?:ectory)?|save[-_]?(?:to|dir|path)|export[-_]?(?:to|file|dir|path)|write[-_]?to|build[-_]?dir|dist[-_]?dir|download[-_]?dir|cache[-_]?(?:dir|location)|junit[-_]?xml|install[-_]?dir)$/i;
 
 /** Programs that keep settings or credentials of the account, by the arguments that change them. */
 export const ACCOUNT: Readonly<Record<string, RegExp>> = {

@@ -142,6 +142,13 @@ export const documentCommands: VerbTable = verbTable(() => ({
     unless: "--check --check-only -c --diff",
     takes: "-l --profile --settings-path",
   },
+  pyupgrade: ALL,
+  "2to3": {
+    operands: "all",
+    onlyWith: "-w --write",
+    takes: "-f -x",
+    writes: "-o --output-dir",
+  },
   autopep8: { operands: "all", onlyWith: "-i --in-place" },
   yapf: { operands: "all", onlyWith: "-i --in-place" },
   ruff: {

@@ -71,7 +71,7 @@ export const projectCommands: VerbTable = verbTable(() => ({
     takes: "-r --username --password",
     subs: {
       ...each("checkout co export", { operands: "second", takes: "-r" }),
-      ...each("rm delete del add mkdir revert", {
+      ...each("rm delete del add mkdir revert commit ci", {
         operands: "all",
         takes: "-m",
       }),
@@ -88,7 +88,7 @@ export const projectCommands: VerbTable = verbTable(() => ({
       release: { writes: "-D -O --dir --output", takes: "-p -R --pattern" },
       run: { writes: "-D --dir", takes: "-n -R" },
       repo: { subs: { clone: { operands: "second" } } },
-      gist: READS,
+      gist: { subs: { clone: { operands: "second" } } },
     },
   },
   glab: {
@@ -97,6 +97,10 @@ export const projectCommands: VerbTable = verbTable(() => ({
       repo: { subs: { clone: { operands: "second" } } },
       release: { writes: "-D --dir" },
     },
+  },
+  "ansible-galaxy": {
+    takes: "-s --server -r --role-file",
+    writes: "-p --roles-path --collections-path --init-path",
   },
   pulumi: {
     subs: each("up update destroy refresh import config stack new", {
@@ -131,7 +135,12 @@ export const projectCommands: VerbTable = verbTable(() => ({
     takes: "-n --namespace --kube-context",
     subs: {
       package: { writes: "-d --destination", here: true },
-      pull: { writes: "-d --destination --untardir", here: true },
+      // `--untar` is an option of its own.
+      pull: {
+        writes: "-d --destination --untardir",
+        exact: true,
+        here: true,
+      },
       create: ALL,
       template: { writes: "--output-dir" },
     },

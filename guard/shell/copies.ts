@@ -213,6 +213,13 @@ const transfer = (takes: string): CallReader => (call) => {
 
 /** `aws s3 cp a b`, `gsutil cp a b`, `kubectl cp pod:/a b`. */
 const cloudCopy = (verbs: RegExp): CallReader => (call) => {
+  if (call.args[0] === "s3api" && call.args[1] === "get-object") {
+    const read = readOptions(call.args.slice(2), {
+      takes: "--bucket --key --range --version-id --profile --region",
+    });
+    const file = read.operands.at(-1);
+    if (file !== undefined) writes(call, file);
+  }
   const at = call.args.findIndex((arg) => verbs.test(arg));
   if (at === -1) return UNKNOWN_STREAM;
   const read = readOptions(call.args.slice(at + 1), {

@@ -13,6 +13,7 @@ const COMMAND_OPTIONS: Readonly<Record<string, string>> = {
   sort: "--compress-program",
   man: "-P --pager",
   rg: "--pre",
+  go: "-exec -toolexec",
   wget: "--use-askpass",
   nc: "-c -e --exec --sh-exec",
   ncat: "-c -e --exec --sh-exec",

@@ -40,6 +40,14 @@ Deno.test("toolchains and tools that name a place, or change the account; their 
       "mvn dependency:copy-dependencies -DoutputDirectory=/srv",
       "sbt publishLocal",
       "kind create cluster",
+      "helm pull x --untar --untardir /srv",
+      "gh gist clone 1 /srv/g",
+      "ansible-galaxy install -p /srv/r x",
+      "aws s3api get-object --bucket b --key k /srv/x",
+      "go run -exec 'touch /srv/x' .",
+      "python3 setup.py bdist_wheel -d /srv",
+      "2to3 -w /srv/a.py",
+      "nyc --report-dir /srv/r mocha",
       "pass generate x",
     ],
     allow: [
@@ -54,6 +62,10 @@ Deno.test("toolchains and tools that name a place, or change the account; their 
       "mvn dependency:copy-dependencies -DoutputDirectory=target/d",
       "sbt test",
       "kind get clusters",
+      "helm pull x --untar",
+      "aws s3api get-object --bucket b --key k x",
+      "python3 setup.py bdist_wheel -d out",
+      "2to3 /srv/a.py",
     ],
   });
 });

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Call, CallReader } from "./call.ts";
+import { type Call, type CallReader, writes } from "./call.ts";
 import { scanCode } from "./code.ts";
 import { hasOption, readOptions } from "./options.ts";
 import { type Stream, UNKNOWN_STREAM } from "./state.ts";
@@ -35,7 +35,14 @@ export function script(
         call.state.fork(),
         UNKNOWN_STREAM,
       );
-    } else applyGuess({ ...call, args: given });
+    } else {
+      if (/(?:^|\/)setup\.py$/.test(file)) {
+        // `setup.py sdist -d place`
+        const at = args.findIndex((arg) => /^-[db]$/.test(arg));
+        if (at !== -1) writes(call, args[at + 1] ?? ".");
+      }
+      applyGuess({ ...call, args: given });
+    }
   }
   return UNKNOWN_STREAM;
 }
