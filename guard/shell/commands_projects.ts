@@ -3,14 +3,7 @@
  *
  * @module
  */
-import {
-  ALL,
-  each,
-  HERE,
-  READS,
-  type VerbTable,
-  verbTable,
-} from "./verb_spec.ts";
+import { ALL, each, HERE, type VerbTable, verbTable } from "./verb_spec.ts";
 
 /** The rows by program. */
 export const projectCommands: VerbTable = verbTable(() => ({
