@@ -8,6 +8,7 @@ import {
 } from "@bulkhead/sandbox/command";
 import { disabled, InterruptedError, NotLoadedError } from "./_cli_errors.ts";
 import { absolute, readLine } from "./_cli_input.ts";
+import { refusedLines } from "./_refused.ts";
 import { clip, printable, quote, quoteWhole } from "./_text.ts";
 import { loadConfig, type PluginsConfig, type SandboxLevel } from "./config.ts";
 import {
@@ -214,7 +215,9 @@ export class Command {
     const outcome = await this.load(options);
     if (outcome.status === "disabled") throw disabled(this.home);
     this.checkPins(outcome);
-    for (const { reason } of outcome.refused) this.note(`warning: ${reason}`);
+    for (const line of refusedLines(outcome.refused)) {
+      this.note(`warning: ${line}`);
+    }
     for (const warning of outcome.warnings) this.note(`warning: ${warning}`);
     if (outcome.status === "blocked_pending_trust") {
       throw new NotLoadedError(

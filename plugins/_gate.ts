@@ -1,7 +1,10 @@
 import { messageOf, printable, quote, quoteWhole } from "./_text.ts";
-import type { LoadOptions } from "./load.ts";
+import type { LoadOptions, RefusedPlugin } from "./load.ts";
 import { type PluginOnDisk, questionFor, recordFor } from "./read.ts";
 import { type TrustRecord, TrustStore } from "./trust.ts";
+
+/** Why one plugin is not trusted. */
+export type Refusal = Pick<RefusedPlugin, "reason" | "cause">;
 
 /** Decides about one plugin after the other: pins, remembered decisions, and the question. */
 export class Gate {
@@ -19,7 +22,21 @@ export class Gate {
   }
 
   /** Why the plugin is not trusted; undefined when it is. */
-  async refusal(plugin: PluginOnDisk): Promise<string | undefined> {
+  async refusal(plugin: PluginOnDisk): Promise<Refusal | undefined> {
+    const reason = await this.#reason(plugin);
+    if (reason === undefined) return undefined;
+    const record = (await this.records()).get(plugin.dir);
+    const cause = record === undefined
+      ? "undecided"
+      : record.hash !== plugin.digest.hash
+      ? "changed"
+      : record.decision === "never"
+      ? "refused"
+      : "undecided";
+    return { reason, cause };
+  }
+
+  async #reason(plugin: PluginOnDisk): Promise<string | undefined> {
     const { manifest, digest, dir } = plugin;
     const record = (await this.records()).get(dir);
     const known = record?.hash === digest.hash ? record.decision : undefined;

@@ -6,7 +6,8 @@
 
 import { namedPermissions, probeIsolation } from "@bulkhead/sandbox";
 import { assemble, type LoadedPlugin } from "./_assemble.ts";
-import { Gate } from "./_gate.ts";
+import { Gate, type Refusal } from "./_gate.ts";
+import { refusedLines } from "./_refused.ts";
 import { searchPath } from "./_search_path.ts";
 import { closedPins, unmetTrust } from "./_unmet.ts";
 import { messageOf, printable, quote, quoteWhole } from "./_text.ts";
@@ -65,6 +66,8 @@ export interface RefusedPlugin {
   dir: string;
   /** The content hash. */
   hash: string;
+  /** Nobody has decided, the content changed since somebody did, or it was refused for good. */
+  cause: "undecided" | "changed" | "refused";
   /** Why, and what to do, in one printable line. */
   reason: string;
 }
@@ -162,9 +165,9 @@ async function load(options: LoadOptions): Promise<LoadOutcome> {
   const trusted: { found: DiscoveredPlugin; plugin: PluginOnDisk }[] = [];
   const refused: RefusedPlugin[] = [];
   for (const item of found) {
-    const reason = await gate.refusal(item.plugin);
-    if (reason === undefined) trusted.push(item);
-    else refused.push(refusal(item.plugin, reason));
+    const why = await gate.refusal(item.plugin);
+    if (why === undefined) trusted.push(item);
+    else refused.push(refusal(item.plugin, why));
   }
   const readable = new Set(found.map((item) => item.found));
   const unmet = await unmetTrust({
@@ -264,7 +267,7 @@ export function registerPlugins(
   const lines = [
     ...(outcome.status === "blocked_pending_trust" ? [outcome.notice] : []),
     ...(outcome.status === "loaded" ? outcome.notices : []),
-    ...outcome.refused.map((plugin) => plugin.reason),
+    ...refusedLines(outcome.refused),
     ...outcome.warnings,
   ];
   if (outcome.status === "loaded") {
@@ -331,12 +334,16 @@ async function readAll(
   });
 }
 
-function refusal(plugin: PluginOnDisk, reason: string): RefusedPlugin {
+function refusal(
+  plugin: PluginOnDisk,
+  { reason, cause }: Refusal,
+): RefusedPlugin {
   const { name } = plugin.manifest;
   return {
     name,
     dir: plugin.dir,
     hash: plugin.digest.hash,
+    cause,
     reason: `plugin ${quote(name)} (${
       printable(plugin.dir)
     }) not loaded: ${reason}`,

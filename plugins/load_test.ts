@@ -104,6 +104,44 @@ Deno.test("registerPlugins() registers nothing when untrusted and says the one l
   ]);
 });
 
+Deno.test("registerPlugins() says in one line which plugins wait and what to do", async () => {
+  await using world = await World.create();
+  for (const name of ["a", "b"]) await world.plugin(name, ECHO);
+  const said = async () =>
+    registerPlugins(await world.outcome({ ask: true }), new ToolRegistry());
+  const blocked = `warning: ${BLOCKED_NOTICE}`;
+  assertEquals(await said(), [
+    blocked,
+    'warning: 2 plugins are not trusted: "a", "b"; bulkhead plugins trust a b',
+  ]);
+  await world.outcome({
+    ask: true,
+    trust: ({ name }) => name === "b" ? "always" : "no",
+  });
+  await Deno.writeTextFile(`${world.plugins}/b/x`, "");
+  assertEquals(
+    (await said())[1],
+    'warning: 2 plugins are not trusted: "a", "b" (changed since); bulkhead plugins trust a b',
+  );
+  for (let index = 0; index < 20; index++) {
+    await world.plugin(`p${index}`, ECHO);
+  }
+  const [, line = "", ...more] = await said();
+  assertEquals(more, []);
+  assert(line.length < 250, line);
+  assertStringIncludes(line, "and 14 more; bulkhead plugins trust");
+  for await (const { name } of Deno.readDir(world.plugins)) {
+    if (name !== "a") {
+      await Deno.remove(`${world.plugins}/${name}`, { recursive: true });
+    }
+  }
+  const [, one = ""] = await said();
+  assertStringIncludes(
+    one,
+    'plugin "a" is not trusted: bulkhead plugins trust a, or --trust-plugin "a=sha256:',
+  );
+});
+
 Deno.test("registerPlugins() registers trusted tools", async () => {
   await using world = await World.create();
   await world.plugin("demo", `name = "demo"\n${ECHO}`);

@@ -133,3 +133,21 @@ Deno.test("run: a trust store that cannot be read refuses a session that a block
     );
   });
 });
+
+Deno.test("run: a closed gate is told with the usual remedy", async () => {
+  await withPolicy(async (world) => {
+    const config = `${world.home}/config.toml`;
+    const { out: waiting } = await world.run();
+    assertMatch(
+      waiting,
+      /no plugin was loaded\n.*plugin "pol" is not trusted.*plugins trust pol/,
+    );
+    const text = await Deno.readTextFile(config);
+    await Deno.writeTextFile(config, `${text}default = "never"\n`);
+    const { out } = await world.run();
+    assertMatch(
+      err,
+      /no plugin was loaded\n.*default = "ask".*plugins trust\n/,
+    );
+  });
+});

@@ -87,6 +87,13 @@ export async function openTools(
     throw new UnmetTrustError(outcome.unmet);
   }
   notices.push(...registerPlugins(outcome, registry));
+  if (outcome.status === "blocked_pending_trust" && isClosed(config.trust)) {
+    notices.push(
+      `to be asked about plugins, write enabled = true and default = "ask" under [capabilities.trust] in ${
+        JSON.stringify(`${home}/config.toml`)
+      }, then: bulkhead plugins trust`,
+    );
+  }
   if (outcome.status === "loaded" && outcome.plugins.length > 0) {
     notices.push(...await isolationNotice(config.sandbox));
   }
@@ -119,6 +126,11 @@ async function isolationNotice(level: IsolationLevel): Promise<string[]> {
       fix ? `; run: ${fix}` : ""
     }`,
   ];
+}
+
+/** Whether no plugin is let in, whatever was decided about it. */
+function isClosed({ enabled, default: word }: PluginsConfig["trust"]): boolean {
+  return !enabled || (word !== "ask" && word !== "always");
 }
 
 function absolute(path: string): string {
