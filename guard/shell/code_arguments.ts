@@ -71,6 +71,13 @@ export class CodeArguments {
         if (text !== undefined) {
           texts.push(globs ? text.replace(/[*?]+/g, SEG) : text);
         }
+      } else if (token?.kind === "name" && !this.#values.isMark(j - 1, ".")) {
+        const whole = this.#values.listed(j);
+        const one = /^(?:\$|shift$)/.test(token.value) ||
+            token.value === "ARGV" || this.#values.knows(token.value)
+          ? this.#values.value(j)?.text
+          : undefined;
+        texts.push(...one === undefined ? whole : [one]);
       }
     }
     return texts;
@@ -242,7 +249,9 @@ export class CodeArguments {
       if (
         token?.kind === "mark" && (token.value === ";" || token.value === ")")
       ) break;
-      const named = token?.kind === "name" && this.#values.knows(token.value);
+      const named = token?.kind === "name" &&
+        (this.#values.knows(token.value) ||
+          /^(?:\$ARGV|shift)$/.test(token.value));
       if (token?.kind === "text" || named) {
         literals.push(
           (this.#values.value(j) ?? this.#values.partial(j))?.text ?? "",

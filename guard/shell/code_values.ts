@@ -12,6 +12,7 @@ import {
   interpolatedSurrounding,
   temporaryPlace,
 } from "./code_surroundings.ts";
+import { argumentNames, isArgumentList, mostTelling } from "./code_given.ts";
 import type { Lexicon, Token } from "./tokens.ts";
 
 /** A value and the token after it. */
@@ -134,6 +135,16 @@ export class CodeValues {
    * @param i Index of the word between name and list.
    */
   walks(i: number): void {
+    const given = this.#tokens[i]?.kind === "name"
+      ? mostTelling(this.listed(i))
+      : undefined;
+    if (given !== undefined) {
+      const names = argumentNames(this.#tokens, i, this.#language);
+      for (const [n, name] of names.entries()) {
+        const text = names.length > 1 ? this.#around.argv[n] : given;
+        if (text !== undefined) this.#known.set(name, { text, end: i });
+      }
+    }
     const word = this.#tokens[i];
     if (word?.kind !== "name" || !/^(?:in|of)$/.test(word.value)) return;
     const name = this.#tokens[i - 1];
@@ -346,17 +357,46 @@ export class CodeValues {
     return complete || this.#partial ? result : undefined;
   }
 
+  /** `shift` in Perl, `ARGV.shift` in Ruby: the next argument that was not taken before. */
+  #shifted(i: number, name: string): Valued | undefined {
+    if (
+      !(this.#language === "perl" && name === "shift") &&
+      !(this.#language === "ruby" && /^ARGV\.(?:shift|first)$/.test(name))
+    ) return undefined;
+    const taken =
+      this.#tokens.slice(0, i).filter((token) => token.value === "shift")
+        .length;
+    const text = this.#around.argv[taken];
+    const words = name.split(".").length * 2 - 1;
+    return text === undefined ? undefined : { text, end: i + words };
+  }
+
+  /**
+   * Every argument of the program, where the code names the whole list.
+   *
+   * @param i Index of the list's first token.
+   * @returns the arguments; none for another name.
+   */
+  listed(i: number): readonly string[] {
+    const { words } = this.#qualified(i);
+    return isArgumentList(words.slice(0, 2).join("."), this.#language) ||
+        isArgumentList(words[0] ?? "", this.#language)
+      ? this.#around.argv
+      : [];
+  }
+
   /** Arguments and environment: `sys.argv[1]`, `process.env.HOME`, `ENV["HOME"]`. */
   #given(i: number): Valued | undefined {
     const { words, end } = this.#qualified(i);
     const name = words.join(".");
     if (
       name === "sys.argv" || name === "process.argv" || name === "ARGV" ||
+      name === "argv" && this.#language === "python" ||
       name === "$ARGV" || name === "Deno.args" || name === "$argv"
     ) {
       if (!this.isMark(end, "[")) return undefined;
       const index = Number(this.#tokens[end + 1]?.value);
-      const base = name === "sys.argv"
+      const base = /^(?:sys\.)?argv$/.test(name)
         ? 1
         : name === "process.argv" || name === "$argv"
         ? 1
@@ -364,6 +404,8 @@ export class CodeValues {
       const text = this.#around.argv[index - base];
       return text === undefined ? undefined : { text, end: end + 3 };
     }
+    const shifted = this.#shifted(i, name);
+    if (shifted !== undefined) return shifted;
     if (
       /^(?:process\.env|os\.environ|ENV|\$ENV)$/.test(name) &&
       /^[[{]$/.test(this.#tokens[end]?.value ?? "")

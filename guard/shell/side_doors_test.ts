@@ -129,3 +129,33 @@ Deno.test("outputs beside a program's own: the linker's, the runtime's, the envi
     ],
   });
 });
+
+Deno.test("code that takes its target from its arguments", () => {
+  judgesAs({
+    deny: [
+      "perl -e 'open F,\">\",$ARGV[0]' ../f",
+      "perl -e 'my $f = shift; unlink $f' ../f",
+      "perl -e 'my ($a, $b) = @ARGV; open(F, \">\", $b)' a ../f",
+      "perl -e 'unlink @ARGV' a ../f",
+      "perl -e 'for my $f (@ARGV) { unlink($f) }' a ../f",
+      "perl -e 'unlink for @ARGV' ../f",
+      "python3 -c 'import sys; open(sys.argv[1],\"w\")' ../f",
+      "python3 -c 'from sys import argv; open(argv[1],\"w\")' ../f",
+      "python3 -c 'import sys\nfor f in sys.argv[1:]: open(f,\"w\")' a ../f",
+      "ruby -e 'File.delete(*ARGV)' ../f",
+      "ruby -e 'ARGV.each { |f| File.delete(f) }' ../f",
+      "ruby -e 'File.write(ARGV.shift, \"\")' ../f",
+      "node -e 'for (const f of process.argv.slice(1)) fs.unlinkSync(f)' ../f",
+      "deno eval 'Deno.removeSync(Deno.args[0])' ../f",
+    ],
+    allow: [
+      "perl -e 'open F,\">\",$ARGV[0]' f",
+      "perl -e 'open F,\"<\",$ARGV[0]; print <F>' ../f",
+      "perl -e 'my ($a, $b) = @ARGV; open(F, \">\", $b)' ../a f",
+      "perl -ne 'print if /x/' ../f",
+      "python3 -c 'import sys\nfor f in sys.argv[1:]: print(open(f).read())' ../f",
+      "ruby -e 'ARGV.each { |f| puts File.read(f) }' ../f",
+      "node -e 'console.log(process.argv)' ../f",
+    ],
+  });
+});
