@@ -129,15 +129,32 @@ export const UNKNOWN_CASES: readonly UnknownCase[] = [
     examples: ["mktemp", 'd=$(mktemp -d); touch "$d/x"'],
   },
   {
-    what: "An install: of packages anywhere, of a build without a prefix",
+    what:
+      "An install: by npm, pnpm, yarn, bun or pip anywhere, for the account, of a build without a prefix",
     verdict: "deny",
     why:
-      "packages are the one exception to inside being allowed; a build's default prefix is outside",
+      "their packages' own scripts run then, the one exception to inside being allowed; the account's place and a build's default prefix are outside",
     examples: [
       "npm install x",
       "pip install x",
       "make install",
       "go install ./...",
+      "deno install -g jsr:@std/http/file-server",
+    ],
+  },
+  {
+    what:
+      "A dependency that is added to a project's list, and a package's program by a runner",
+    verdict: "allow",
+    why:
+      "the list lies inside, the cache is no write that the command names, and the program's own arguments are judged",
+    examples: [
+      "deno add jsr:@std/path",
+      "deno install npm:x",
+      "cargo add serde",
+      "go get example.org/x",
+      "npx cowsay",
+      "uvx ruff check .",
     ],
   },
   {
