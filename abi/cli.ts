@@ -35,8 +35,11 @@ const VERBS: ReadonlyMap<string, Verb> = new Map([
   ["new", scaffold],
 ]);
 
-const HELP = `bulkhead abi: native plugins (rpi plugin ABI 4)
+const HELP = `Native plugins (rpi plugin ABI 4)
 
+Usage: bulkhead abi COMMAND [flags]
+
+Commands:
   inspect LIB                  what the library is; none of its code runs
   tools LIB                    load it and list what it registers
   call LIB TOOL...             call tools, one after the other, in one process
@@ -98,7 +101,7 @@ export async function abiCommand(
       args.includes("-h")
     ) {
       io.out(HELP);
-      return 0;
+      return word === undefined ? 2 : 0;
     }
     const verb = VERBS.get(word);
     if (verb === undefined) {

@@ -4,6 +4,7 @@ import {
   describeFailure,
   parseFlags,
   printResult,
+  UsageError,
 } from "@bulkhead/sandbox/command";
 import { CHECKS } from "./doctor/checks.ts";
 import type { Finding, Scene } from "./doctor/finding.ts";
@@ -42,6 +43,13 @@ export async function doctorCommand(
   if (flags.on("help")) {
     io.out(HELP);
     return 0;
+  }
+  const [extra] = [...flags.operands, ...flags.rest];
+  if (extra !== undefined) {
+    throw new UsageError(
+      `Cannot read the command line: doctor does not know what to do with "${extra}"`,
+      "bulkhead doctor --cwd DIR looks at another workspace",
+    );
   }
   const absolute = (path: string): string =>
     normalizePath(joinPath(Deno.cwd(), path));

@@ -79,6 +79,13 @@ export async function bulkheadCommand(
 ): Promise<number> {
   try {
     const [first, ...rest] = args;
+    if (first === "help" && rest[0] !== undefined) {
+      const [word] = rest;
+      if (!VERBS.includes(word)) throw unknownVerb(word);
+      return word === "help" || word === "version"
+        ? await bulkheadCommand(["--help"], io)
+        : await bulkheadCommand([word, "--help"], io);
+    }
     if (
       first === undefined || first === "help" || /^(?:-h|--help)$/.test(first)
     ) {

@@ -7,6 +7,7 @@ import {
   RUN_HELP,
   type RunArguments,
 } from "./run/options.ts";
+import { pipedPrompt } from "./run/piped.ts";
 import { openPlaces } from "./run/places.ts";
 import { HostedSession } from "./run/session.ts";
 
@@ -21,11 +22,14 @@ export async function runCommand(
   args: string[],
   io: CommandIo,
 ): Promise<number> {
-  const parsed = parseRunArguments(args);
-  if (parsed.help) {
+  const given = parseRunArguments(args, !Deno.stdin.isTerminal());
+  if (given.help) {
     io.out(RUN_HELP);
     return 0;
   }
+  const parsed = given.prompt === "-"
+    ? { ...given, prompt: await pipedPrompt(io.stdin, args.includes("-")) }
+    : given;
   if (parsed.queue) {
     const { queueRun } = await import("./run/fleet.ts");
     return await queueRun(parsed, bulkheadHome(parsed.home), io);

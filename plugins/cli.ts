@@ -112,7 +112,7 @@ export async function pluginsCommand(
     }
     const flags = parseFlags(rest, joined(COMMON_FLAGS, verb.flags ?? {}));
     if (flags.on("help")) {
-      io.out(verb.help + COMMON_HELP);
+      io.out(withProgram(verb.help) + COMMON_HELP);
       return 0;
     }
     const [min, max] = verb.operands;
@@ -152,6 +152,11 @@ export async function pluginsCommand(
   }
 }
 
+/** A verb's help with its usage as it is typed. */
+function withProgram(help: string): string {
+  return help.replace(/^(Usage: | {7})(?=plugins )/gm, "$1bulkhead ");
+}
+
 const COMMON_HELP = `
 Flags of every command:
   --home DIR                  Bulkhead's own directory (default $BULKHEAD_HOME, else ~/.bulkhead)
@@ -167,7 +172,7 @@ function overview(): string {
   );
   return `Tools and hooks from directories with a plugin.toml
 
-Usage: plugins COMMAND [flags]
+Usage: bulkhead plugins COMMAND [flags]
 
 Commands:
 ${lines.join("\n")}

@@ -100,6 +100,27 @@ Deno.test("completions: the words are those that the commands know", async () =>
   }
 });
 
+Deno.test("help VERB is the verb's own help, and usage lines say what is typed", async () => {
+  for (const verb of ["run", "worker", "plugins", "fleet", "doctor", "abi"]) {
+    const { code, out } = await bulkhead("help", verb);
+    assertEquals([code, out], [0, (await bulkhead(verb, "--help")).out]);
+    assertStringIncludes(out, `Usage: bulkhead ${verb}`);
+  }
+  const ask = await bulkhead("worker", "ask", "--help");
+  assertStringIncludes(ask.out, "Usage: bulkhead worker ask ID TEXT…\n");
+  assertStringIncludes(ask.out, "       bulkhead worker ask ID -");
+  assertEquals((await bulkhead("help", "runn")).code, 2);
+  assertEquals((await bulkhead("doctor", "extra")).code, 2);
+});
+
+Deno.test("a command that only holds others means 2 without one", async () => {
+  for (
+    const verb of ["abi", "worker", "plugins", "guard", "fleet", "sandbox"]
+  ) {
+    assertEquals((await bulkhead(verb)).code, 2, verb);
+  }
+});
+
 Deno.test("every verb has a help, on standard output, with an example or its flags", async () => {
   for (const verb of VERBS.filter((name) => name !== "version")) {
     const { code, out, err } = await bulkhead(

@@ -149,7 +149,7 @@ Deno.test("plugins: every command's help has an example and is plain text", asyn
     const { code, out } = await world.run([verb, "--help"]);
     assertEquals(code, 0);
     assertStringIncludes(out, "Examples:");
-    assertMatch(out, new RegExp(`^Usage: plugins ${verb}`, "m"));
+    assertMatch(out, new RegExp(`^Usage: bulkhead plugins ${verb}`, "m"));
     assert(!out.includes("\x1b"));
   }));
 });
@@ -275,6 +275,37 @@ Deno.test("plugins: a pin that lets nothing in is one error line, whatever else 
   const pin = ["--trust-plugin", `demo=${hash}`];
   const again = await world.json(["install", "../demo", ...pin]);
   assertEquals([again.changed, again.trusted], [false, true]);
+});
+
+Deno.test("plugins: what differs from what was installed is named and to be restored, never to be trusted", async () => {
+  await using world = await World.make();
+  await world.add("demo", "shell");
+  const file = `${world.dir}/home/plugins/demo/greet.sh`;
+  await Deno.writeTextFile(file, "#!/bin/sh\necho PWNED\n");
+  for (const verb of ["doctor", "list"]) {
+    const { out, err } = await world.run([verb]);
+    assertStringIncludes(out, '~ "greet.sh"');
+    assertStringIncludes(out, "plugins update demo restores it");
+    assert(!(out + err).includes("plugins trust"), out + err);
+  }
+  const update = await world.json(["check", "../demo"]);
+  await world.json(["update", "demo", "--trust-plugin", `demo=${update.hash}`]);
+  assert(!(await world.run(["list"])).out.includes("not what was"));
+});
+
+Deno.test("plugins: the fix of a damaged store works as it is written", async () => {
+  await using world = await World.make();
+  await world.add("demo", "shell");
+  for (const name of ["trust.json", "plugins.lock.json"]) {
+    await Deno.writeTextFile(`${world.dir}/home/${name}`, "{");
+    const found = await world.json(["doctor"]);
+    assertEquals(found.code, 1);
+    const fix = JSON.stringify(found.findings);
+    const path = `${world.dir}/home/${name}`;
+    assertStringIncludes(fix, `mv '${path}' '${path}.damaged'`);
+    await Deno.rename(path, `${path}.damaged`);
+    assertEquals((await world.json(["doctor"])).code, 0);
+  }
 });
 
 Deno.test("plugins: a sandbox that is off and a tool that will fail are told by call and by list", async () => {

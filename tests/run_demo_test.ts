@@ -210,6 +210,7 @@ for (
     ["a missing script", ["run", "--script", "/no/such.json"], 1, "/no/such"],
     ["a missing workspace", ["run", "--cwd", "/no/such", "hi"], 1, "/no/such"],
     ["an unknown example", ["run", "--example", "nope"], 1, "greeting"],
+    ["an option that is no prompt", ["run", "--allow", "x"], 2, "no prompt"],
     ["an unknown agent", ["run", "--agent", "x", "hi"], 2, "--agent claude"],
   ] as const
 ) {
@@ -305,6 +306,38 @@ Deno.test("run: a guard that allows writes everywhere says so", async () => {
     });
     assertEquals(code, 0, err);
     assertStringIncludes(err, "WARNING: a root is /");
+  });
+});
+
+Deno.test("run: a prompt is read from standard input", async () => {
+  await withRunWorld(async ({ env, place }) => {
+    for (const dash of [["-"], []]) {
+      const child = new Deno.Command(Deno.execPath(), {
+        args: [
+          "run",
+          "-A",
+          CLI,
+          "run",
+          "--agent",
+          "scripted",
+          ...place,
+          ...dash,
+        ],
+        stdin: "piped",
+        stdout: "piped",
+        stderr: "piped",
+        env,
+      }).spawn();
+      const writer = child.stdin.getWriter();
+      await writer.write(new TextEncoder().encode("say it again\n"));
+      await writer.close();
+      const { code, stdout, stderr } = await child.output();
+      assertEquals(code, 0, new TextDecoder().decode(stderr));
+      assertStringIncludes(
+        new TextDecoder().decode(stdout),
+        "You said: say it again",
+      );
+    }
   });
 });
 

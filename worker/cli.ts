@@ -100,7 +100,7 @@ export async function workerCommand(
       alias: { ...COMMON_FLAGS.alias, ...verb.flags?.alias },
     });
     if (flags.on("help")) {
-      io.out(verb.help + COMMON_HELP);
+      io.out(withProgram(verb.help) + COMMON_HELP);
       return 0;
     }
     const [min, max] = verb.operands;
@@ -145,6 +145,11 @@ function unknown(word: string): UsageError {
   );
 }
 
+/** A verb's help with its usage as it is typed. */
+function withProgram(help: string): string {
+  return help.replace(/^(Usage: | {7})(?=worker )/gm, "$1bulkhead ");
+}
+
 async function overview(): Promise<string> {
   const { SERVE_HELP } = await import("./cli/serve.ts");
   const width = Math.max(...[...VERBS.keys()].map((name) => name.length));
@@ -155,7 +160,7 @@ async function overview(): Promise<string> {
   );
   return `Agent sessions behind sockets
 
-Usage: worker COMMAND [flags]
+Usage: bulkhead worker COMMAND [flags]
 
 Commands:
 ${lines.join("\n")}
@@ -167,7 +172,7 @@ Examples:
   bulkhead worker ask demo "hello"
   bulkhead worker stop demo
 
-${SERVE_HELP}`;
+${withProgram(SERVE_HELP)}`;
 }
 
 if (import.meta.main) Deno.exit(await workerCommand(Deno.args, processIo()));

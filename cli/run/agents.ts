@@ -4,6 +4,7 @@ import {
   type AgentDriver,
   claudeDriver,
   scriptedDriver,
+  scriptedExample,
 } from "@bulkhead/worker";
 import type { RunArguments } from "./options.ts";
 import type { Places } from "./places.ts";
@@ -86,6 +87,8 @@ function noAgent(): Deno.errors.NotFound {
 }
 
 function scripted(args: RunArguments, places: Places): ChosenAgent {
+  // One that there is not is told before anything is begun.
+  if (args.example !== undefined) scriptedExample(args.example);
   const source = args.example !== undefined
     ? { example: args.example }
     : args.script !== undefined

@@ -55,6 +55,8 @@ export interface RunArguments {
 export const RUN_HELP = `One guarded session with an agent, in this directory
 
 Usage: bulkhead run [flags] "PROMPT"
+       bulkhead run [flags] -          the prompt comes from standard input, as it
+                                       does without one when something is piped in
 
 Flags:
   --agent NAME        claude, codex, opencode, scripted or acp:COMMAND
@@ -96,10 +98,14 @@ Examples:
  * Reads the command line.
  *
  * @param args The arguments after `run`.
- * @returns What they ask for.
+ * @param piped Whether something may be piped in: a prompt that is missing is `-` then.
+ * @returns What they ask for; the prompt `-` stands for standard input.
  * @throws {UsageError} For what cannot be understood.
  */
-export function parseRunArguments(args: readonly string[]): RunArguments {
+export function parseRunArguments(
+  args: readonly string[],
+  piped = false,
+): RunArguments {
   const flags = parseFlags(fillFleetFlag(args), {
     boolean: ["guard", "approve", "keep", "here", "json", "help"],
     string: [
@@ -170,15 +176,11 @@ export function parseRunArguments(args: readonly string[]): RunArguments {
   const prompt = [...flags.operands, ...flags.rest].join(" ").trim();
   const help = flags.on("help");
   const started = example ?? script ?? flags.text("resume");
-  if (prompt === "" && started === undefined && !help) {
-    throw new UsageError(
-      "Cannot run: there is no prompt",
-      'bulkhead run "what to do", or bulkhead run --example greeting',
-    );
-  }
+  const missing = prompt === "" && started === undefined && !help;
+  if (missing && !piped) throw noPrompt();
   return {
     agent: agent ?? (example ?? script ? "scripted" : undefined),
-    prompt,
+    prompt: missing ? "-" : prompt,
     example,
     script,
     cwd: flags.text("cwd") ?? ".",
@@ -213,6 +215,18 @@ function checkedPin(text: string): string {
     );
   }
   return text;
+}
+
+/**
+ * The failure of a run that is told nothing.
+ *
+ * @returns It, with what to type.
+ */
+export function noPrompt(): UsageError {
+  return new UsageError(
+    "Cannot run: there is no prompt",
+    'bulkhead run "what to do", or bulkhead run --example greeting',
+  );
 }
 
 function isolationLevel(text: string | undefined): IsolationLevel | undefined {

@@ -79,7 +79,7 @@ const SPEC: FlagSpec = {
 
 const HELP = `The same sessions over many machines, on NATS JetStream
 
-Usage: fleet COMMAND [flags]
+Usage: bulkhead fleet COMMAND [flags]
 
 Commands:
   list                       hosts, sessions and open questions of all machines
