@@ -55,11 +55,16 @@ async function runList(command: Command): Promise<number> {
     installedPlugins({ home: command.home }),
     readRows(command),
   ]);
-  for (const { name, dir, entry, state } of installed.plugins) {
+  for (const { name, dir, entry, state, changes } of installed.plugins) {
     const row = rows.find((each) => each.dir === dir || each.name === name);
     if (row !== undefined) {
       row.source = entry.source;
       row.modified = state === "modified";
+      if (row.modified) {
+        row.reason = `not what was installed${
+          changes === undefined ? "" : `: ${changes.join(", ")}`
+        }; bulkhead plugins update ${name} restores it`;
+      }
     }
   }
   const missing = installed.plugins.filter((plugin) =>

@@ -7,7 +7,7 @@ import { namedPermissions, probeIsolation } from "@bulkhead/sandbox";
 import { assemble } from "./_assemble.ts";
 import { searchPath } from "./_search_path.ts";
 import { needsRepair } from "./_stage.ts";
-import { messageOf, printable, quoteWhole } from "./_text.ts";
+import { messageOf, printable, quoteWhole, shown } from "./_text.ts";
 import { loadConfig, type PluginsConfig } from "./config.ts";
 import { discoverPlugins } from "./discover.ts";
 import { installedPlugins, repairInstalls } from "./installed.ts";
@@ -164,8 +164,10 @@ export async function checkPlugins(
     const findings: PluginFinding[] = [];
     const config = await checkConfig(options, findings);
     await checkSandbox(config, findings);
-    await checkStores(options, findings);
-    if (config !== undefined) await checkLoaded(config, options, findings);
+    const modified = await checkStores(options, findings);
+    if (config !== undefined) {
+      await checkLoaded(config, options, modified, findings);
+    }
     return findings;
   });
 }
@@ -238,11 +240,16 @@ async function checkSandbox(
 async function checkStores(
   options: DoctorOptions,
   findings: PluginFinding[],
-): Promise<void> {
+): Promise<string[]> {
   const { home } = options;
-  const { problem } = await new TrustStore(home).read();
+  const store = new TrustStore(home);
+  const { problem } = await store.read();
   if (problem !== undefined) {
-    findings.push({ level: "problem", text: printable(problem) });
+    findings.push({
+      level: "problem",
+      text: printable(problem),
+      fix: `${moveAside(store.path)}, then decide anew: bulkhead plugins trust`,
+    });
   }
   if (await needsRepair(home)) {
     const repaired = options.fix ? await repairInstalls({ home }) : [];
@@ -260,10 +267,18 @@ async function checkStores(
       });}
   }
   const { plugins, problems } = await installedPlugins({ home });
+  const lock = `${home}/plugins.lock.json`;
   for (const text of problems) {
-    findings.push({ level: "problem", text: printable(text) });
+    findings.push({
+      level: "problem",
+      text: printable(text),
+      fix: `${
+        moveAside(lock)
+      }; plugins work without it, and "bulkhead plugins remove --force NAME" and "install SOURCE" enter one again`,
+    });
   }
-  for (const { name, state } of plugins) {
+  const modified: string[] = [];
+  for (const { name, dir, state, changes } of plugins) {
     const fix = `bulkhead plugins update ${name}`;
     if (state === "missing") {
       findings.push({
@@ -273,18 +288,28 @@ async function checkStores(
       });
     }
     if (state === "modified") {
+      modified.push(await Deno.realPath(dir));
       findings.push({
         level: "note",
-        text: `plugin "${name}" was changed by hand`,
-        fix,
+        text: `plugin "${name}" is not what was installed${
+          changes === undefined ? "" : `: ${changes.join(", ")}`
+        }`,
+        fix: `${fix} restores it`,
       });
     }
   }
+  return modified;
+}
+
+/** The command that takes a damaged file away and keeps it. */
+function moveAside(path: string): string {
+  return `mv ${shown(path)} ${shown(`${path}.damaged`)}`;
 }
 
 async function checkLoaded(
   config: PluginsConfig,
   options: DoctorOptions,
+  modified: readonly string[],
   findings: PluginFinding[],
 ): Promise<void> {
   const { home, workspace } = options;
@@ -299,7 +324,9 @@ async function checkLoaded(
     }
     return;
   }
-  for (const { name, reason } of outcome.refused) {
+  for (const { name, dir, reason } of outcome.refused) {
+    // What is to be restored is not to be trusted as it is; that was found before.
+    if (modified.includes(dir)) continue;
     findings.push({
       level: "note",
       text: reason,

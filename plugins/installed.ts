@@ -15,6 +15,8 @@ import {
 import { type LockEntry, readLockFile } from "./_lock_file.ts";
 import { needsRepair } from "./_stage.ts";
 import { quote } from "./_text.ts";
+import { diffFiles, fingerprints, type PluginDigest } from "./digest.ts";
+import { TrustStore } from "./trust.ts";
 
 /** One plugin of the lock file and what became of it. */
 export interface InstalledPlugin {
@@ -26,6 +28,8 @@ export interface InstalledPlugin {
   entry: LockEntry;
   /** Whether its directory still has the content that was installed. */
   state: "intact" | "modified" | "missing";
+  /** The files that differ from what was installed, as far as the decision about that content remembers them. */
+  changes?: string[];
 }
 
 /**
@@ -71,16 +75,44 @@ export async function installedPlugins(
         continue;
       }
       const dir = `${pluginsDir}/${name}`;
-      const present = await digestIfThere(dir).catch(() => null);
+      const present = await digestIfThere(dir).catch((error) => {
+        if (error instanceof Deno.errors.NotCapable) throw error;
+        return null;
+      });
       const state = present === undefined
         ? "missing"
         : present?.hash === entry.hash
         ? "intact"
         : "modified";
-      plugins.push({ name, dir, entry, state });
+      const changes = state === "modified" && present
+        ? await changedFiles(present, entry, places.home)
+        : [];
+      plugins.push({
+        name,
+        dir,
+        entry,
+        state,
+        ...changes.length === 0 ? {} : { changes },
+      });
     }
     return { plugins, problems };
   });
+}
+
+/** How many files of a changed plugin are named. */
+const MAX_FILES = 10;
+
+async function changedFiles(
+  present: PluginDigest,
+  entry: LockEntry,
+  home: string,
+): Promise<string[]> {
+  const record = await new TrustStore(home).get(present.dir);
+  if (record?.hash !== entry.hash) return [];
+  const files = diffFiles(record.files, fingerprints(present));
+  return files.length <= MAX_FILES
+    ? files
+    : [...files.slice(0, MAX_FILES), `and ${files.length - MAX_FILES} more`];
 }
 
 /**

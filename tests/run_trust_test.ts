@@ -146,7 +146,7 @@ Deno.test("run: a closed gate is told with the usual remedy", async () => {
     await Deno.writeTextFile(config, `${text}default = "never"\n`);
     const { out } = await world.run();
     assertMatch(
-      err,
+      out,
       /no plugin was loaded\n.*default = "ask".*plugins trust\n/,
     );
   });
