@@ -51,6 +51,7 @@ export async function overFleet(
       return value === undefined ? [] : [`--${name}`, value];
     }),
     ...flags.off("wait") ? ["--no-wait"] : [],
+    ...flags.on("other") ? ["--other"] : [],
     ...flags.on("json") ? ["--json"] : [],
   ], io);
 }

@@ -51,6 +51,7 @@ const SPEC: FlagSpec = {
     "wait",
     "plugins",
     "trust-queue",
+    "other",
   ],
   string: [
     ...QUEUE_FLAGS.string ?? [],
@@ -86,7 +87,8 @@ Commands:
   watch ID                   what a session does, one JSON object a line
   status ID                  how a session stands
   ask ID TEXT                send a turn and print the reply (--no-wait, --uuid UUID)
-  answer ID ASK allow|deny   answer a question (--reason TEXT)
+  answer ID ASK allow|deny   answer a question (--reason TEXT); one with options by an
+                             option, or by words of your own with --other
   interrupt ID               stop the running turn
   stop ID                    end a session
   queue PROMPT               start a session where there is room; its flags are below
@@ -154,7 +156,7 @@ const VERBS: Readonly<Record<string, readonly [number, number, Verb]>> = {
   watch: [1, 1, watch],
   status: [1, 1, status],
   ask: [2, Infinity, ask],
-  answer: [3, 3, answer],
+  answer: [3, Infinity, answer],
   interrupt: [1, 1, interrupt],
   stop: [1, 1, stop],
   queue: [1, Infinity, queue],

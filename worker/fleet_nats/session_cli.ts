@@ -9,11 +9,13 @@ import {
   printResult,
   UsageError,
 } from "@bulkhead/sandbox/command";
+import type { AskAnswer } from "../agents/driver.ts";
+import { choicesOf, chosenAnswer } from "../cli/questions.ts";
 import { visible } from "../cli/render.ts";
 import type { TurnStatus } from "../client.ts";
 import type { Fleet } from "./connection.ts";
 import { FleetError } from "./error.ts";
-import { RemoteWorker } from "./remote.ts";
+import { RemoteWorker, viewFleet } from "./remote.ts";
 
 /** Shorter than a call's own limit. */
 const POLL_MS = 5_000;
@@ -145,18 +147,29 @@ export async function answer(
   flags: Flags,
   io: CommandIo,
 ): Promise<number> {
-  const [, id = "", decision] = flags.operands;
-  if (decision !== "allow" && decision !== "deny") {
+  const [session = "", id = "", decision, ...more] = flags.operands;
+  const reason = flags.text("reason");
+  // Who may not look may answer all the same.
+  const asks = await viewFleet(fleet).then((view) => view.asks, () => []);
+  const open = asks.find((known) =>
+    known.session === session && known.ask.id === id
+  )?.ask;
+  const choice = open !== undefined && choicesOf(open).length > 0
+    ? open
+    : undefined;
+  let given: AskAnswer;
+  // A yes to a question of the agent's own would answer it with nothing.
+  if (decision !== undefined && decision !== "deny" && choice !== undefined) {
+    given = chosenAnswer(choice, [decision, ...more], flags.on("other"));
+  } else if (decision === "allow" || decision === "deny") {
+    given = { decision, ...reason === undefined ? {} : { reason } };
+  } else {
     throw new UsageError(
-      `Cannot answer "${decision}": want allow or deny`,
+      `Cannot answer "${decision ?? ""}": want allow or deny`,
       "allow",
     );
   }
-  const reason = flags.text("reason");
-  const answered = await remoteOf(fleet, flags).answerAsk(id, {
-    decision,
-    ...reason === undefined ? {} : { reason },
-  });
+  const answered = await remoteOf(fleet, flags).answerAsk(id, given);
   done(flags, io, { answered }, answered ? "answered" : "settled before");
   return answered ? 0 : 1;
 }
