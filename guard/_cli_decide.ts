@@ -43,9 +43,16 @@ export const decide: Verb = {
         "bulkhead guard decide --jsonl < calls.jsonl",
       );
     }
+    if (!flags.on("jsonl")) {
+      throw new UsageError(
+        "Cannot judge: say how the calls on standard input are written",
+        "bulkhead guard decide --jsonl < calls.jsonl",
+      );
+    }
     const roots = flags.list("root").map(absolute);
     let gathered = "";
     let number = 0;
+    let unjudged = 0;
     const flush = () => {
       if (gathered !== "") io.out(gathered);
       gathered = "";
@@ -62,11 +69,16 @@ export const decide: Verb = {
             `Cannot judge line ${number}: it is longer than ${MAX_LINE_BYTES} bytes`,
         }
         : judgeLine(new TextDecoder().decode(line.bytes), number, roots);
+      if ("error" in answer) unjudged++;
       gathered += JSON.stringify(answer) + "\n";
       if (gathered.length >= FLUSH_AT) flush();
     }
     flush();
-    return 0;
+    if (unjudged === 0) return 0;
+    io.err(
+      `error: Cannot judge ${unjudged} of ${number} lines: each says why in "error"\n`,
+    );
+    return 1;
   },
 };
 

@@ -107,7 +107,9 @@ export const install: Verb = {
         }
         if (!(error instanceof HookFileError) || flags.on("json")) throw error;
         const code = printFailure(io, error, false);
-        io.err(`The snippet to add:\n${error.snippet}\n`);
+        io.err(
+          `What install adds (without install's marker it judges nothing):\n${error.snippet}\n`,
+        );
         return code;
       }
     }

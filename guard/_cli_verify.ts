@@ -18,7 +18,7 @@ export const verify: Verb = {
     "--program FILE   the program, when it is not on PATH",
     "--no-control     do not run once more without the guard",
     "-- ARGS          further arguments for the program, to prove how you start it",
-    "Exit code 1 when the guard does not hold.",
+    "Exit code 1 when the guard does not hold, or when the program is not there to prove it on.",
   ],
   examples: ["bulkhead guard verify --harness claude-code"],
   flags: { string: ["harness", "program"], boolean: ["control"] },
@@ -39,6 +39,12 @@ export const verify: Verb = {
     if (flags.on("json")) {
       printResult(io, { ...report });
       return report.armed ? 0 : 1;
+    }
+    if (report.state === "unknown") {
+      const why = printable(report.reasons.join("; "));
+      io.out(`${harness}: ${paint(io, "yellow", "cannot verify")}: ${why}\n`);
+      io.out("  Whether a guard is here: bulkhead guard status\n");
+      return 1;
     }
     const { program = "", version = "" } = report;
     const word = report.armed

@@ -150,7 +150,11 @@ export class Boundary {
     }
     if (target === undefined) return { verdict: "unknown" };
     if (mode !== "attributes" && this.#isProtected(target, path, cwd, mode)) {
-      return { verdict: "protected", target };
+      // A directory above a root is outside whether or not a guard lies below it.
+      const inside = this.isInside(target);
+      if (inside || !this.#holdsRoot(target)) {
+        return { verdict: "protected", target };
+      }
     }
     return { verdict: this.isInside(target) ? "inside" : "outside", target };
   }
@@ -209,6 +213,13 @@ export class Boundary {
       if (made.startsWith(path + "/")) return true;
     }
     return false;
+  }
+
+  #holdsRoot(target: string): boolean {
+    const folded = this.#fold(target);
+    return this.roots.some((root) =>
+      isInside(this.#fold(this.resolve(root, "/", true) ?? root), folded)
+    );
   }
 
   #isProtected(

@@ -155,12 +155,24 @@ interface Dispatched {
   eval_root: string;
 }
 
+/** What `dispatch.json` looks like, for a person. */
+const SHAPE =
+  '{"tasks":[{"eval_id":"e1","condition":"with_skill","run_index":1,"eval_root":"path/of/its/root"}]}';
+
 async function dispatched(path: string): Promise<Dispatched[]> {
-  const value = await readJsonFile(path, { maxBytes: MAX_DISPATCH_BYTES });
+  let value: unknown;
+  try {
+    value = await readJsonFile(path, { maxBytes: MAX_DISPATCH_BYTES });
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new Deno.errors.NotFound(
+      `Cannot report the denials: "${path}" is not there; it lists the iteration's tasks: ${SHAPE}`,
+    );
+  }
   const tasks = fieldsOf(value).get("tasks");
   if (!Array.isArray(tasks)) {
     throw new TypeError(
-      `Cannot report the denials: "${path}" has no list "tasks"`,
+      `Cannot report the denials: "${path}" has no list "tasks"; it must be ${SHAPE}`,
     );
   }
   return tasks.flatMap((task, i) => {

@@ -41,16 +41,16 @@ export interface HookRendering {
   readonly failClosed?: boolean;
 }
 
-/** The settings cannot be merged; `snippet` is what a person can paste. */
+/** The settings cannot be merged; `snippet` is what arming would add. It arms nothing by itself. */
 export class HookFileError extends Error {
-  /** The entry to add by hand. */
+  /** The entry that arming adds; without the marker that arming writes too, it judges nothing. */
   readonly snippet: string;
 
   /**
    * Creates the error.
    *
    * @param message What was tried and what was found.
-   * @param snippet The entry to add by hand.
+   * @param snippet The entry that arming adds.
    */
   constructor(message: string, snippet: string) {
     super(message);
@@ -161,7 +161,7 @@ function renderJsonHooks(
     );
   const refuse = (found: string) =>
     new HookFileError(
-      `Cannot add the hook to "${guard.hooksFile}": ${found}; add the snippet by hand, or mend the file and arm again`,
+      `Cannot add the hook to "${guard.hooksFile}": ${found}; the guard stays off until that file is plain JSON and \`bulkhead guard install\` runs again`,
       snippet(),
     );
 

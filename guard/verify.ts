@@ -66,6 +66,8 @@ export interface VerifyReport {
   version?: string;
   /** Whether the guard kept every outside write from happening, and nothing else. */
   armed: boolean;
+  /** What is proven; `unknown` when nothing could be driven, and so nothing is. */
+  state: "armed" | "not armed" | "unknown";
   /** Why not, or what a run needs besides. */
   reasons: string[];
   /** The calls. */
@@ -103,7 +105,7 @@ const FILES: readonly (readonly [VerifyCase["name"], string, boolean])[] = [
  * import { assertEquals } from "@std/assert";
  *
  * const report = await verifyGuard({ harness: "codex", program: "/nonexistent/codex" });
- * assertEquals(report.armed, false);
+ * assertEquals([report.armed, report.state], [false, "unknown"]);
  * ```
  */
 export async function verifyGuard(
@@ -128,6 +130,7 @@ async function verify(options: VerifyOptions): Promise<VerifyReport> {
   const report: VerifyReport = {
     harness: harness.label,
     armed: false,
+    state: "unknown",
     reasons: [],
     cases: [],
   };
@@ -174,6 +177,7 @@ async function verify(options: VerifyOptions): Promise<VerifyReport> {
     }
   }
   report.reasons.push(...await ownSwitches(harness));
+  report.state = report.armed ? "armed" : "not armed";
   return report;
 }
 

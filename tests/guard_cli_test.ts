@@ -211,7 +211,10 @@ Deno.test("guard install says what is wrong with settings with comments, then pr
     c.home,
   ]);
   assertEquals(code, 1);
-  assertMatch(err, /^error: .* by hand/);
+  assertMatch(
+    err,
+    /^error: .*the guard stays off until that file is plain JSON/,
+  );
   assertStringIncludes(err, '"PreToolUse"');
 });
 
@@ -277,7 +280,8 @@ Deno.test("guard decide --jsonl judges a call a line and survives every bad one"
     typeof line === "string" ? line : JSON.stringify(line)
   ).join("\n"); // no newline at the end
   const { code, out, err } = await guard(["decide", "--jsonl"], { stdin });
-  assertEquals([code, err], [0, ""]);
+  assertEquals(code, 1);
+  assertMatch(err, /^error: Cannot judge 7 of \d+ lines/);
   const answers = out.trim().split("\n").map((line) => JSON.parse(line));
   assertEquals(answers.length, lines.length - 1);
   const [first, second, ...rest] = answers;
@@ -382,6 +386,7 @@ Deno.test("guard says what is wrong with a command line, and exits with 2", asyn
     [["explain"], "no command"],
     [["verify"], "name the harness"],
     [["decide", "x"], "standard input"],
+    [["decide"], "--jsonl"],
     [["teardown", "--harness", "abacus"], "not known"],
   ];
   for (const [args, part] of table) {
@@ -421,8 +426,32 @@ Deno.test("guard verify says that a program is missing", async () => {
   ]);
   assertEquals(code, 1);
   const report = JSON.parse(out);
-  assertEquals(report.armed, false);
+  assertEquals([report.armed, report.state], [false, "unknown"]);
   assertStringIncludes(report.reasons[0], "is not installed");
+  const said = await guard([
+    "verify",
+    "--harness",
+    "opencode",
+    "--program",
+    "/nonexistent/opencode",
+  ]);
+  assertEquals(said.code, 1);
+  assertMatch(said.out, /^opencode: cannot verify: .* is not installed/);
+  assert(!said.out.includes("not armed"));
+});
+
+Deno.test("guard explain of a directory above the root is outside, armed or not", async () => {
+  const { out } = await guard(["explain", "rm -rf /"]);
+  assertMatch(out, /outside +rm \//);
+  assert(!out.includes("keeps the guard armed"));
+});
+
+Deno.test("guard log --iteration without dispatch.json says what file of which shape", async () => {
+  await using c = await place();
+  const { code, err } = await guard(["log", "--iteration", `${c.base}/i-1`]);
+  assertEquals(code, 1);
+  assertStringIncludes(err, "dispatch.json");
+  assertStringIncludes(err, '"eval_root"');
 });
 
 async function names(dir: string): Promise<string[]> {

@@ -650,7 +650,7 @@ Deno.test("armGuard() stops at settings with comments and gives the snippet", as
     const error = await assertRejects(
       () => c.arm("claude-code"),
       HookFileError,
-      "by hand",
+      "the guard stays off",
     );
     assertEquals(
       JSON.parse(error.snippet).hooks.PreToolUse.length,
