@@ -1,10 +1,11 @@
 /** `plugins list`, `check` and `doctor`. @module */
-import { printResult } from "@bulkhead/sandbox/command";
+import { describeFailure, printResult } from "@bulkhead/sandbox/command";
 import { absolute } from "./_cli_input.ts";
 import type { Command, Verb } from "./_cli_shared.ts";
-import { printable, quote } from "./_text.ts";
+import { printable, quote, quoteWhole } from "./_text.ts";
 import { discoverPlugins } from "./discover.ts";
-import { checkPlugin, checkPlugins } from "./doctor.ts";
+import { checkPlugin, checkPlugins, type PluginCheck } from "./doctor.ts";
+import { ManifestError } from "./errors.ts";
 import { installedPlugins, repairInstalls } from "./installed.ts";
 import { loadPlugins } from "./load.ts";
 import { readPlugin } from "./read.ts";
@@ -219,10 +220,16 @@ Examples:
 `,
   operands: [1, 1],
   async run(command) {
-    const found = await checkPlugin(absolute(command.operand()), {
-      home: command.home,
-      workspace: command.workspace,
-    });
+    let found: PluginCheck;
+    try {
+      found = await checkPlugin(absolute(command.operand()), {
+        home: command.home,
+        workspace: command.workspace,
+      });
+    } catch (error) {
+      if (!(error instanceof ManifestError)) throw error;
+      return unusable(command, error);
+    }
     // It says nothing about this plugin, but a decision about it could not be kept.
     const { problem } = await new TrustStore(command.home).read();
     if (problem !== undefined) command.note(`note: ${problem}`);
@@ -261,6 +268,27 @@ Examples:
     return found.problems.length === 0 ? 0 : 1;
   },
 };
+
+/** Tells everything that costs a manifest, with the file it stands in. */
+function unusable(command: Command, error: ManifestError): number {
+  const problems = [error, ...error.others].map((each) =>
+    `${quoteWhole(each.path)}: ${printable(each.message)}`
+  );
+  if (command.json) {
+    const { code } = describeFailure(error);
+    command.io.out(
+      `${
+        JSON.stringify({
+          schema: 1,
+          ok: false,
+          error: { code, message: problems[0] },
+          problems,
+        })
+      }\n`,
+    );
+  } else for (const problem of problems) command.note(`error: ${problem}`);
+  return 1;
+}
 
 /** `plugins doctor`. */
 export const doctor: Verb = {

@@ -4,7 +4,7 @@ import { unknownWord } from "./_cli_errors.ts";
 import { jsonArgument } from "./_cli_input.ts";
 import type { Command, Verb } from "./_cli_shared.ts";
 import { HOOK_EVENTS } from "./_hook_spec.ts";
-import { isRecord, printable } from "./_text.ts";
+import { isRecord, printable, terminalText } from "./_text.ts";
 import { fireHooks, type HookPayload } from "./hooks.ts";
 import { registerPlugins } from "./load.ts";
 import {
@@ -78,8 +78,12 @@ async function runCall(command: Command): Promise<number> {
     );
     return failed ? 1 : 0;
   }
+  // A program that reads the answer gets it as it is; a terminal would act on what is in it.
+  const onTerminal = command.io.isTerminal ||
+    (failed && Deno.stderr.isTerminal());
   for (const part of result.content) {
-    const text = part.type === "text" ? part.text : `[${part.type}]`;
+    const raw = part.type === "text" ? part.text : `[${part.type}]`;
+    const text = onTerminal ? terminalText(raw) : raw;
     if (failed) command.io.err(text.endsWith("\n") ? text : `${text}\n`);
     else command.io.out(text.endsWith("\n") ? text : `${text}\n`);
   }

@@ -17,9 +17,11 @@ export interface ManifestProblem {
   message: string;
 }
 
-/** Reads typed values out of a parsed table; a wrong type throws, a bad value is noted. */
+/** Reads typed values out of a parsed table; a wrong type is an error and reads as absent, a bad value is noted. */
 export class Fields {
   readonly problems: ManifestProblem[] = [];
+  /** What costs the whole manifest, in its order. */
+  readonly errors: ManifestError[] = [];
   readonly #path: string;
   readonly #lines: () => TomlLines;
 
@@ -39,12 +41,14 @@ export class Fields {
     });
   }
 
-  /** The error for a value of the wrong type. */
-  wrongType(key: KeyPath, wanted: string, found: unknown): ManifestError {
+  #wrongType(key: KeyPath, wanted: string, found: unknown): undefined {
+    if (this.errors.length === MAX_PROBLEMS) return;
     const name = keyName(key);
-    return new ManifestError(
-      `${quote(name)} must be ${wanted}, found ${typeName(found)}`,
-      { path: this.#path, line: this.#lines().lineOf(key), key: name },
+    this.errors.push(
+      new ManifestError(
+        `${quote(name)} must be ${wanted}, found ${typeName(found)}`,
+        { path: this.#path, line: this.#lines().lineOf(key), key: name },
+      ),
     );
   }
 
@@ -68,7 +72,7 @@ export class Fields {
   ): string | undefined {
     const value = table[key];
     if (value === undefined || typeof value === "string") return value;
-    throw this.wrongType([...at, key], "a string", value);
+    return this.#wrongType([...at, key], "a string", value);
   }
 
   boolean(
@@ -78,7 +82,7 @@ export class Fields {
   ): boolean | undefined {
     const value = table[key];
     if (value === undefined || typeof value === "boolean") return value;
-    throw this.wrongType([...at, key], "true or false", value);
+    return this.#wrongType([...at, key], "true or false", value);
   }
 
   integer(
@@ -90,7 +94,7 @@ export class Fields {
     if (value === undefined) return undefined;
     if (typeof value === "bigint") return Number(value);
     if (typeof value === "number" && Number.isInteger(value)) return value;
-    throw this.wrongType([...at, key], "an integer", value);
+    return this.#wrongType([...at, key], "an integer", value);
   }
 
   strings(
@@ -101,11 +105,12 @@ export class Fields {
     const value = table[key];
     if (value === undefined) return undefined;
     if (!Array.isArray(value)) {
-      throw this.wrongType([...at, key], "a list of strings", value);
+      return this.#wrongType([...at, key], "a list of strings", value);
     }
-    return value.map((item: unknown, index) => {
-      if (typeof item === "string") return item;
-      throw this.wrongType([...at, key, index], "a string", item);
+    return value.flatMap((item: unknown, index) => {
+      if (typeof item === "string") return [item];
+      this.#wrongType([...at, key, index], "a string", item);
+      return [];
     });
   }
 
@@ -116,7 +121,7 @@ export class Fields {
   ): Record<string, unknown> | undefined {
     const value = table[key];
     if (value === undefined || isRecord(value)) return value;
-    throw this.wrongType([...at, key], "a table", value);
+    return this.#wrongType([...at, key], "a table", value);
   }
 
   tables(
@@ -126,11 +131,13 @@ export class Fields {
     const value = table[key];
     if (value === undefined) return [];
     if (!Array.isArray(value)) {
-      throw this.wrongType([key], `a list of tables, [[${key}]]`, value);
+      this.#wrongType([key], `a list of tables, [[${key}]]`, value);
+      return [];
     }
-    return value.map((item: unknown, index) => {
-      if (isRecord(item)) return item;
-      throw this.wrongType([key, index], "a table", item);
+    return value.flatMap((item: unknown, index) => {
+      if (isRecord(item)) return [item];
+      this.#wrongType([key, index], "a table", item);
+      return [];
     });
   }
 }

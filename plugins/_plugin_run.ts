@@ -85,7 +85,8 @@ export class PluginProgram {
     this.#values = values;
     this.#argv = argv;
     this.#refusal = refusal;
-    this.note = refusal ?? failureNote(host, spec, argv);
+    this.note = refusal ?? grantNote(host, spec, values) ??
+      failureNote(host, spec, argv);
     this.notHere = this.note === undefined
       ? notHere(host, spec, argv)
       : undefined;
@@ -207,6 +208,23 @@ export class PluginProgram {
     policy.read.push(...entry.readable);
     return { argv: entry.argv, env: { ...entry.env, ...DENO_CHILD_ENV } };
   }
+}
+
+/** Why what the program asks for cannot be granted; asked again whenever it runs. */
+function grantNote(
+  host: PluginHost,
+  spec: ProgramSpec,
+  values: Placeholders,
+): string | undefined {
+  if (spec.permissions === undefined) return undefined;
+  try {
+    grantedPolicy(host, spec, values);
+  } catch (error) {
+    if (error instanceof TypeError) return error.message;
+    // Who may not look here is told when it runs.
+    if (!(error instanceof Deno.errors.NotCapable)) throw error;
+  }
+  return undefined;
 }
 
 /** Why a program will fail, as far as the plugin's content tells. */

@@ -12,6 +12,16 @@ export function printable(text: string): string {
   });
 }
 
+/** What a terminal acts on, or what reorders or hides text: control, bidi and zero-width characters, not those that join emoji. */
+const ACTING =
+  // deno-lint-ignore no-control-regex -- control characters are what is looked for
+  /\r(?!\n)|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** A text of several lines for a terminal: line breaks and tabs stay, what a terminal would act on is escaped. */
+export function terminalText(text: string): string {
+  return text.replace(ACTING, printable);
+}
+
 /** The first `max` units of a text, never half a character at the end. */
 export function clip(text: string, max: number): string {
   return /[\ud800-\udbff]$/.test(text.slice(0, max)) && text.length > max

@@ -1,5 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
-import { clip, compareText, printable, quote, shown } from "./_text.ts";
+import {
+  clip,
+  compareText,
+  printable,
+  quote,
+  shown,
+  terminalText,
+} from "./_text.ts";
 
 Deno.test("clip() and quote() never end in half a character", () => {
   assertEquals(clip("ab👋", 3), "ab");
@@ -36,4 +43,11 @@ Deno.test("compareText() orders as bytes of UTF-8 do", () => {
   const sorted = [...texts].sort(compareText);
   assertEquals(sorted, ["", "a", "ab", "b", "\uffff", "\u{10000}"]);
   assert(bytes(sorted[4] ?? "") < bytes(sorted[5] ?? ""));
+});
+
+Deno.test("terminalText() keeps line breaks and escapes what a terminal acts on", () => {
+  assertEquals(
+    terminalText("a\tb\r\nc\x1b]0;t\x07\x1b[2J\rd\n\u202e👨‍👩‍👧 ❤️\u00a0é"),
+    "a\tb\r\nc\\u{1b}]0;t\\u{7}\\u{1b}[2J\\rd\n\\u{202e}👨‍👩‍👧 ❤️\u00a0é",
+  );
 });

@@ -121,3 +121,61 @@ Deno.test("update --all goes on after one that fails, and says which", () =>
     assertStringIncludes(all.err(), "error: one: Cannot install from");
     assertStringIncludes(all.out(), "two: updated to 0.1.0");
   }));
+
+Deno.test("plugins call: a terminal does not act on what a tool answers, a program gets it as it is", () =>
+  withHome(async (dir, flags) => {
+    const plugin = `${dir}/home/plugins/p`;
+    await Deno.mkdir(plugin, { recursive: true });
+    await Deno.writeTextFile(
+      `${plugin}/plugin.toml`,
+      String.raw`[[tools]]
+name = "t"
+command = "printf"
+args = ['a\033]0;x\007b\nc\n']
+`,
+    );
+    const trusted = person(["a"]);
+    assertEquals(
+      await pluginsCommand(["trust", "p", ...flags], trusted.io),
+      0,
+    );
+    const call = ["call", "p/t", ...flags];
+    const terminal = person([]);
+    assertEquals(await pluginsCommand(call, terminal.io), 0);
+    assertEquals(terminal.out(), "a\\u{1b}]0;x\\u{7}b\nc\n");
+    const pipe = person([]);
+    await pluginsCommand(call, { ...pipe.io, isTerminal: false });
+    assertEquals(pipe.out(), "a\x1b]0;x\x07b\nc\n");
+  }));
+
+Deno.test("plugins check: names the file, tells every wrong type, and what can never be granted", () =>
+  withHome(async (dir, flags) => {
+    const check = async (text?: string) => {
+      await Deno.mkdir(`${dir}/p`, { recursive: true });
+      if (text !== undefined) {
+        await Deno.writeTextFile(`${dir}/p/plugin.toml`, text);
+      }
+      const who = person([]);
+      const code = await pluginsCommand(
+        ["check", `${dir}/p`, ...flags],
+        who.io,
+      );
+      return { code, out: who.out(), err: who.err() };
+    };
+    const none = await check();
+    assertEquals(none.code, 1);
+    assertStringIncludes(none.err, `there is no "${dir}/p/plugin.toml"`);
+    const types = await check(
+      'name = "p"\nversion = 1\n[[tools]]\nname = "t"\ncommand = 5\nargs = "x"\n',
+    );
+    assertEquals([types.code, types.err.trimEnd().split("\n")], [1, [
+      `error: "${dir}/p/plugin.toml": parsing manifest: line 2: "version" must be a string, found an integer`,
+      `error: "${dir}/p/plugin.toml": parsing manifest: line 5: "tools[0].command" must be a string, found an integer`,
+      `error: "${dir}/p/plugin.toml": parsing manifest: line 6: "tools[0].args" must be a list of strings, found a string`,
+    ]]);
+    const grant = await check(
+      '[[tools]]\nname = "t"\ncommand = "true"\npermissions = { write = ["/"] }\n',
+    );
+    assertEquals(grant.code, 1);
+    assertStringIncludes(grant.out, 'Cannot grant writing to "/"');
+  }));

@@ -39,19 +39,30 @@ export class ManifestError extends SyntaxError implements ManifestPlace {
   readonly line: number;
   /** The key, such as `tools[0].command`; empty when the text is not TOML. */
   readonly key: string;
+  /** What is wrong, without the place. */
+  readonly reason: string;
+  /** What else costs the whole manifest, further down. */
+  readonly others: readonly ManifestError[];
 
   /**
    * Creates the error.
    *
    * @param message What is wrong.
    * @param place Where it is wrong.
+   * @param others What else is.
    */
-  constructor(message: string, place: ManifestPlace) {
+  constructor(
+    message: string,
+    place: ManifestPlace,
+    others: readonly ManifestError[] = [],
+  ) {
     super(`parsing manifest: line ${place.line}: ${message}`);
     this.name = "ManifestError";
     this.path = place.path;
     this.line = place.line;
     this.key = place.key;
+    this.reason = message;
+    this.others = others;
   }
 }
 

@@ -131,6 +131,11 @@ export function parseManifest(
     }
   });
   const native = nativeSpec(fields, document);
+  const [first, ...others] = fields.errors;
+  if (first !== undefined) {
+    const { path, line, key, reason } = first;
+    throw new ManifestError(reason, { path, line, key }, others);
+  }
   return {
     name: name === undefined || name.trim() === "" ? options.directory : name,
     version: version === undefined || version.trim() === "" ? "0.0.0" : version,

@@ -21,6 +21,7 @@ import {
   type PluginManifest,
   problemText,
 } from "./manifest.ts";
+import { quoteWhole } from "./_text.ts";
 import type { TrustQuestion, TrustRecord } from "./trust.ts";
 
 /** A plugin as it lies on disk. */
@@ -78,8 +79,11 @@ export async function readPlugin(
   const bytes = digest.manifest;
   const place = { path, line: 1, key: "" };
   if (bytes === undefined) {
+    const there = digest.files.some((file) => file.path === MANIFEST_NAME);
     throw new ManifestError(
-      `the file is missing or has more than ${MANIFEST_MAX_BYTES} bytes`,
+      there
+        ? `the file cannot be read, or has more than ${MANIFEST_MAX_BYTES} bytes`
+        : `the file is missing: there is no ${quoteWhole(path)}`,
       place,
     );
   }
