@@ -9,8 +9,8 @@ import type { Call } from "./call.ts";
 import { optionValue, readOptions } from "./options.ts";
 import { linesOf, type Stream } from "./state.ts";
 
-const MAX_TEXT = 16_384;
-const MAX_LINE = 512;
+const MAX_TEXT = 2048;
+const MAX_LINE = 128;
 
 /** The programs by name; each gives nothing when its words are more than it can follow. */
 export const TEXT_FILTERS: Readonly<
@@ -63,7 +63,7 @@ function sed(call: Call): Stream | undefined {
       rest = step.rest;
     }
   }
-  if (steps.length === 0 || steps.length > 20) return undefined;
+  if (steps.length === 0 || steps.length > 5) return undefined;
   return mapped(
     call.stdin,
     (line) =>
@@ -161,14 +161,21 @@ function regularExpression(
       }
     }
     if (/[(){}+?|]/.test(char)) {
-      if (special && char === "+") repeats++;
+      if (special && /[+{?]/.test(char)) {
+        // A group that repeats may take for ever.
+        if (source.endsWith(")")) return undefined;
+        repeats++;
+      }
       source += special ? char : `\\${char}`;
     } else {
-      if (char === "*") repeats++;
+      if (char === "*") {
+        if (source.endsWith(")")) return undefined;
+        repeats++;
+      }
       source += char === "/" ? "\\/" : char;
     }
   }
-  return repeats > 2 || /[*+}]\)[*+{]/.test(source) ? undefined : source;
+  return repeats > 2 ? undefined : source;
 }
 
 /** `cut -c2-`, `cut -d: -f1,3-`. */

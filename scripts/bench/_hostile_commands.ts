@@ -37,6 +37,10 @@ export const HOSTILE_COMMANDS: Record<string, string> = {
   "code of an interpreter": "python3 -c '" + fill("open(a,") + "'",
   "awk": "awk '" + fill("print > ") + "'",
   "sed": "sed '" + fill("s/a/b/w c;") + "'",
+  "patterns of sed": "sed -E '" + "s/(a|aa)+b/x/;s/(a?){50}b/x/;s/a*a*a*b/x/" +
+    "' <<< " + "a".repeat(250) + " | sh",
+  "substitutions of sed": "sed '" + fill("s/a*a*b/x/;") + "' <<< aaaa | sh",
+  "code of another language": "julia -e '" + fill('write(cp("a" ') + "'",
   "nested shells": fill("bash -c 'touch a';"),
   "wrappers": fill("sudo "),
   "a patch": "apply_patch <<'E'\n" + fill("*** Add File: a\n") + "E\n",
