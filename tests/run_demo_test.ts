@@ -341,6 +341,17 @@ Deno.test("run: a prompt is read from standard input", async () => {
   });
 });
 
+Deno.test("run: a tool that is allowed and not there is named", async () => {
+  await withRunWorld(async ({ env, playing }) => {
+    const args = await playing([{ say: "hi" }]);
+    const allowed = ["--allow", "NoSuchTool,Read"];
+    const { code, err } = await bulkhead([...args, ...allowed, "go"], { env });
+    assertEquals(code, 0, err);
+    assertStringIncludes(err, `WARNING: --allow "NoSuchTool" allows nothing`);
+    assertEquals(err.trimEnd().split("\n").length, 1, err);
+  });
+});
+
 Deno.test("run: a socket path that is too long is named with its limit", async () => {
   await withRunWorld(async ({ dir, ws }) => {
     const home = `${dir}/${"x".repeat(120)}`;

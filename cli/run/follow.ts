@@ -1,4 +1,4 @@
-import type { JudgedCall, Session } from "@bulkhead/worker";
+import type { Frame, JudgedCall, Session } from "@bulkhead/worker";
 import type { Renderer } from "./render.ts";
 
 /**
@@ -10,7 +10,9 @@ import type { Renderer } from "./render.ts";
  */
 export function follow(
   session: Session,
-  renderer: Pick<Renderer, "frame" | "verdict" | "note">,
+  renderer: Pick<Renderer, "verdict" | "note"> & {
+    frame(index: number, frame: Frame, raw: string): void;
+  },
 ): () => void {
   let cursor = 0;
   const drain = (): void => {
@@ -18,7 +20,9 @@ export function follow(
       const slice = session.log.since(cursor);
       if (slice.gap) renderer.note("… some frames were too many to keep");
       let index = slice.next - slice.entries.length;
-      for (const entry of slice.entries) renderer.frame(index++, entry.frame);
+      for (const { frame, raw } of slice.entries) {
+        renderer.frame(index++, frame, raw);
+      }
       if (slice.next === cursor) return;
       cursor = slice.next;
     }

@@ -11,6 +11,7 @@ import type { Places } from "./places.ts";
 import type { Renderer } from "./render.ts";
 import { endOnSignals } from "./signals.ts";
 import { printSummary } from "./summary.ts";
+import { toolsOf, unknownAllowed } from "./allowed.ts";
 import { watchSocket } from "./watchdog.ts";
 
 /** What a session is made of once its agent is there. */
@@ -154,10 +155,17 @@ export class LiveSession {
   }
 
   #follow(): () => void {
-    const { render, notes, worker, hooks } = this.#parts;
+    const { args, render, notes, worker, hooks } = this.#parts;
+    let looked = args.allow.length === 0;
     return follow(worker.session, {
-      frame: (index, frame) => {
+      frame: (index, frame, raw) => {
         hooks.observe(frame);
+        if (!looked && frame.kind === "system" && frame.subtype === "init") {
+          looked = true;
+          for (const line of unknownAllowed(args.allow, toolsOf(raw))) {
+            render.warn(line);
+          }
+        }
         render.frame(index, frame);
       },
       verdict: (call, verdict) => {
