@@ -93,13 +93,16 @@ export async function teardownGuard(
       report.harnesses.push(harness.label);
       report.notices.push(...notices);
     }
-    if (report.found) await removeEmptyLog(absolute);
+    await removeEmptyLog(absolute, report.found);
     return report;
   });
 }
 
-/** The denial log stays for whoever wants to read it; one without a line is only a trace. */
-async function removeEmptyLog(root: string): Promise<void> {
+/**
+ * The denial log stays for whoever wants to read it; one without a line is only a trace, also
+ * where the rest of the guard was deleted before. A directory without it may be somebody else's.
+ */
+async function removeEmptyLog(root: string, found: boolean): Promise<void> {
   const dir = `${root}/${DENIALS_DIR}`;
   const log = `${dir}/${DENIALS_FILE}`;
   for (const harness of HARNESSES) {
@@ -109,8 +112,9 @@ async function removeEmptyLog(root: string): Promise<void> {
   }
   if (!(await infoOf(dir))?.isDirectory) return;
   const info = await infoOf(log);
-  if (info?.isFile && info.size === 0) await removeFile(log);
-  await removeIfEmpty(dir);
+  const isTrace = info?.isFile === true && info.size === 0;
+  if (isTrace) await removeFile(log);
+  if (found || isTrace) await removeIfEmpty(dir);
 }
 
 async function infoOf(path: string): Promise<Deno.FileInfo | undefined> {

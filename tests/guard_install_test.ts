@@ -771,6 +771,19 @@ Deno.test("armGuard() does not empty a file that the denial log links to", async
   assertEquals(await c.tree(), before);
 });
 
+Deno.test("teardownGuard() removes an empty log whose guard was deleted before, and no other directory", async () => {
+  await using c = await bench();
+  await c.arm("claude-code");
+  await Deno.remove(`${c.root}/.claude`, { recursive: true });
+  assertEquals((await teardownGuard(c.root, { home: c.home })).found, false);
+  const dir = `${c.root}/.eval-magic-outputs`;
+  await assertRejects(() => Deno.stat(dir), Deno.errors.NotFound);
+
+  await Deno.mkdir(dir);
+  await teardownGuard(c.root, { home: c.home });
+  assert((await Deno.stat(dir)).isDirectory);
+});
+
 Deno.test("teardownGuard() keeps a version that was changed while armed, and restores the original", async () => {
   await using c = await bench();
   await c.write(CLAUDE_SETTINGS, '{"a":1}');
