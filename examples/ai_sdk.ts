@@ -3,8 +3,10 @@
  * A harness in twenty lines: the AI SDK with the tools of trusted plugins.
  *
  * ```sh
- * deno run -A examples/ai_sdk.ts PLUGIN_DIR name=sha256:…
+ * deno run -A examples/ai_sdk.ts PLUGINS_DIR name=sha256:…
  * ```
+ *
+ * PLUGINS_DIR is the directory that holds the plugin's own directory.
  */
 import {
   loadPlugins,
@@ -17,7 +19,9 @@ import { model } from "./_model.ts"; // any model of the AI SDK; here one that p
 
 const [dir, pin] = Deno.args;
 if (dir === undefined || pin === undefined) {
-  console.error("usage: ai_sdk.ts PLUGIN_DIR name=sha256:…");
+  console.error(
+    "usage: ai_sdk.ts PLUGINS_DIR name=sha256:… (the directory above the plugin's own)",
+  );
   Deno.exit(2);
 }
 const outcome = await loadPlugins({
@@ -31,7 +35,7 @@ const outcome = await loadPlugins({
   workspace: Deno.cwd(),
   pins: [parseTrustPin(pin)],
 });
-if (outcome.status !== "loaded") {
+if (outcome.status !== "loaded" || outcome.unmet !== undefined) {
   console.error(JSON.stringify(outcome));
   Deno.exit(1);
 }

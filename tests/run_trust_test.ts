@@ -151,3 +151,16 @@ Deno.test("run: a closed gate is told with the usual remedy", async () => {
     );
   });
 });
+
+Deno.test("run: --plugin-dir holds plugin directories; a plugin itself and nothing at all are told", async () => {
+  await withPolicy(async (world) => {
+    const rows: [string, RegExp][] = [
+      [world.plugin, /is itself a plugin.*--plugin-dir ".*\/home\/plugins"/],
+      [`${world.dir}/none`, /there is no such directory.*holds plugin dir/],
+      [`${world.plugin}/deny.sh`, /it is not a directory/],
+    ];
+    for (const [dir, pattern] of rows) {
+      await assertRefused(world, ["--plugin-dir", dir], pattern);
+    }
+  });
+});

@@ -72,7 +72,8 @@ Flags:
                       the option that says yes, else the first; denials stay
   --resume ID         go on with an earlier session
   --model NAME        the model to ask for
-  --plugin-dir DIR    look for plugins here too (again for more)
+  --plugin-dir DIR    look for plugins in the directories below DIR too (again
+                      for more)
   --trust-plugin N=H  trust the plugin N with the content sha256:… (again for more)
   --isolation LEVEL   of plugins: required, preferred or off
   --no-guard          do not judge writes; said loudly

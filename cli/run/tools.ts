@@ -16,6 +16,7 @@ import { installDemoPlugin } from "./demo_plugin.ts";
 import type { ReadLine } from "@bulkhead/worker/terminal";
 import type { RunArguments } from "./options.ts";
 import type { Places } from "./places.ts";
+import { pluginDirs } from "./plugin_dirs.ts";
 import { askTrust } from "./trust_prompt.ts";
 
 /** The tools and hooks of a session, and what the user has configured. */
@@ -39,6 +40,7 @@ export interface SessionTools {
  * @param io Asks about new plugins, where a person is there.
  * @param readLine Reads the answers.
  * @returns The tools.
+ * @throws {TypeError} If a directory of `--plugin-dir` cannot hold plugins.
  * @throws {UnmetTrustError} If a pin lets nothing in, or the policy of a plugin that was trusted is not in force.
  */
 export async function openTools(
@@ -52,6 +54,7 @@ export async function openTools(
   const registry = new ToolRegistry();
   const notices: string[] = [];
   const pins: TrustPin[] = args.trusted.map(parseTrustPin);
+  const dirs = await pluginDirs(args.pluginDirs);
   let level = args.isolation;
   let demo: string | undefined;
   if (places.claims !== undefined) {
@@ -68,7 +71,7 @@ export async function openTools(
   notices.push(...resolved.notices);
   const config: PluginsConfig = {
     ...resolved.config,
-    dirs: [...resolved.config.dirs, ...args.pluginDirs.map(absolute)],
+    dirs: [...resolved.config.dirs, ...dirs],
     ...level === undefined ? {} : { sandbox: level },
   };
   if (demo !== undefined || pins.length > 0 || args.pluginDirs.length > 0) {
@@ -131,8 +134,4 @@ async function isolationNotice(level: IsolationLevel): Promise<string[]> {
 /** Whether no plugin is let in, whatever was decided about it. */
 function isClosed({ enabled, default: word }: PluginsConfig["trust"]): boolean {
   return !enabled || (word !== "ask" && word !== "always");
-}
-
-function absolute(path: string): string {
-  return path.startsWith("/") ? path : `${Deno.cwd()}/${path}`;
 }
