@@ -138,18 +138,24 @@ function listed({ options }: Question): string {
  * What can be typed to answer an ask.
  *
  * @param open The ask.
- * @returns The words behind its id: the options of each question, or allow or deny.
+ * @returns The words behind its id, fit to be pasted, and what else there is in parentheses.
  */
 export function answerWords(open: OpenAsk): string {
   const questions = choicesOf(open);
-  if (questions.length === 0) return "allow|deny";
-  return questions.map(({ options }) =>
-    options.length === 0
-      ? "TEXT"
-      : options.map((option) => `'${option.replaceAll("'", `'\\''`)}'`).join(
-        "|",
-      )
+  if (questions.length === 0) return "allow (or: deny)";
+  const [only, ...more] = questions;
+  const others = more.length > 0 ? [] : only?.options.slice(1) ?? [];
+  const first = questions.map(({ options: [option] }) =>
+    option === undefined ? "TEXT" : quoted(option)
   ).join(" ");
+  return others.length === 0
+    ? first
+    : `${first} (or: ${others.map(quoted).join(", ")})`;
+}
+
+/** A word as a shell takes it. */
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /**

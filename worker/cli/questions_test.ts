@@ -52,13 +52,16 @@ Deno.test("approvalOf() says yes to a call, and to a question the option that sa
   assertEquals(approvalOf(asking([])).answer.decision, "deny");
 });
 
-Deno.test("answerWords() is what can be typed", () => {
-  assertEquals(answerWords(asking(["yes", "it's"])), `'yes'|'it'\\''s'`);
+Deno.test("answerWords() can be pasted, and names what else there is", () => {
+  assertEquals(answerWords(asking(["yes", "it's"])), `'yes' (or: 'it'\\''s')`);
   assertEquals(answerWords(asking([])), "TEXT");
-  assertEquals(
-    answerWords(open("Bash", {})),
-    "allow|deny",
-  );
+  assertEquals(answerWords(open("Bash", {})), "allow (or: deny)");
+  const two = [{ question: "A?", options: ["a"] }, {
+    question: "B?",
+    options: ["b", "c"],
+  }];
+  const both = open("AskUserQuestion", { questions: two });
+  assertEquals(answerWords(both), "'a' 'b'");
 });
 
 Deno.test("questionsOf() reads choices and shrugs at other shapes", () => {
