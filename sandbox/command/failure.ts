@@ -82,7 +82,7 @@ export function describeFailure(error: unknown): Failure {
     return { code: "error", message: oneLine(String(error)) };
   }
   const code = error.name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase();
-  const plain = plainOsError(error.message, ownHome()) ??
+  const plain = plainOsError(error.message, ownHome(), ownCommand()) ??
     { message: error.message };
   const fix = "fix" in error && typeof error.fix === "string" && error.fix
     ? { fix: error.fix }
@@ -107,6 +107,13 @@ function ownHome(): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The command that was typed, without what it was given. */
+function ownCommand(): string | undefined {
+  const [first = "", second = ""] = Deno.args;
+  const words = [first, second].filter((word) => /^[a-z]+$/.test(word));
+  return words[0] === first && first !== "" ? words.join(" ") : undefined;
 }
 
 function env(variable: string): string | undefined {

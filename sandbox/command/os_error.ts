@@ -43,11 +43,13 @@ const RAW =
  *
  * @param message A message, such as `Not a directory (os error 20): mkdir '/dev/null/x'`.
  * @param home The Bulkhead home: only what lies there, or on the way there, is moved by --home.
+ * @param command The command that was typed, for an error that does not say what was tried.
  * @returns The message and what to do; nothing when it holds no such error.
  */
 export function plainOsError(
   message: string,
   home?: string,
+  command?: string,
 ): { message: string; fix?: string } | undefined {
   const raw = RAW.exec(message);
   if (raw === null) return undefined;
@@ -69,6 +71,8 @@ export function plainOsError(
     ? `Cannot ${tried}${named}${
       other === undefined ? "" : ` as "${other}"`
     }: ${why}`
+    : before === "" && path === undefined && command !== undefined
+    ? `Cannot finish "${command}": ${why}`
     : before.includes(named) || named === ""
     ? why
     : `${why} (${named.trim()})`;

@@ -36,6 +36,21 @@ Deno.test("plainOsError: --home is named for what it moves, and for nothing else
   assertEquals(fix("/srv", "/srv/h"), moved);
 });
 
+Deno.test("plainOsError: an error that names nothing is the command's", () => {
+  const raw = "No space left on device (os error 28)";
+  const why = "no space is left on the device";
+  const fix = "free some space";
+  assertEquals(plainOsError(raw), { message: why, fix });
+  assertEquals(plainOsError(raw, undefined, "plugins install"), {
+    message: `Cannot finish "plugins install": ${why}`,
+    fix,
+  });
+  assertEquals(
+    plainOsError(`Cannot save: ${raw}`, undefined, "plugins install")?.message,
+    `Cannot save: ${why}`,
+  );
+});
+
 Deno.test("plainOsError: text around it stays, and a path is not named twice", () => {
   assertEquals(
     plainOsError(
