@@ -84,8 +84,13 @@ const tar: CallReader = (call) => {
     unpacks(call, place, read.operands);
     if (hasOption(read, "-P", "--absolute-names")) {
       for (const path of read.operands) writes(call, path);
-      for (const [name, value = ""] of read.options) {
-        if (!/^(?:--transform|--xform|-s)$/.test(name)) continue;
+      const renames = read.options.flatMap(([name, value]) =>
+        /^--(?:transform|xform)$/.test(name) ? [value ?? ""] : []
+      );
+      if (call.name === "bsdtar") {
+        renames.push(...args.filter((_arg, i) => args[i - 1] === "-s"));
+      }
+      for (const value of renames) {
         for (const path of renamedTo(value)) {
           writes(call, joinPath(place, path));
         }

@@ -165,6 +165,8 @@ const make: CallReader = (call) => {
   const targets = read.operands.filter((arg) => !arg.includes("="));
   const lines = [text ?? "", ...variables.values()].flatMap(askedOfShell);
   if (text !== undefined) lines.push(...recipesOf(text, targets, variables));
+  const shell = variables.get("SHELL");
+  if (shell !== undefined) lines.push(shell);
   for (const line of lines) {
     call.context.nested(() => call.context.run.text(line, state.fork(), {}));
   }

@@ -6,11 +6,13 @@
 import { ANY } from "../holes.ts";
 import type { CallReader } from "./call.ts";
 import { EMPTY_STREAM, UNKNOWN_STREAM } from "./state.ts";
+import { runSubscript } from "./subscripts.ts";
 
 export const printf: CallReader = (call) => {
   const { args } = call;
   if (args[0] === "-v") {
     const text = formatted(args.slice(2));
+    runSubscript(args[1] ?? "", call.state, call.context);
     call.state.set(args[1] ?? "", [[text ?? ANY]]);
     return EMPTY_STREAM;
   }

@@ -392,15 +392,12 @@ export class CodeValues {
     if (
       name === "sys.argv" || name === "process.argv" || name === "ARGV" ||
       name === "argv" && this.#language === "python" ||
+      name === "arg" && this.#language === "lua" ||
       name === "$ARGV" || name === "Deno.args" || name === "$argv"
     ) {
       if (!this.isMark(end, "[")) return undefined;
       const index = Number(this.#tokens[end + 1]?.value);
-      const base = /^(?:sys\.)?argv$/.test(name)
-        ? 1
-        : name === "process.argv" || name === "$argv"
-        ? 1
-        : 0;
+      const base = /^(?:(?:sys\.|process\.|\$)?argv|arg)$/.test(name) ? 1 : 0;
       const text = this.#around.argv[index - base];
       return text === undefined ? undefined : { text, end: end + 3 };
     }

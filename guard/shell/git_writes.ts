@@ -50,6 +50,13 @@ export function runLine(call: Call, text: string): void {
   call.context.nested(() => call.context.run.text(text, call.state.fork(), {}));
 }
 
+/** Sub-commands that talk to another repository. */
+const TRANSPORTS = new Set(
+  "clone fetch pull push ls-remote fetch-pack send-pack archive".split(" "),
+);
+/** Options that name the program at the other end. */
+const OTHER_END = /^(?:-u|--upload-pack|--receive-pack|--exec)$/;
+
 /**
  * Records what each sub-command writes beside its repository.
  *
@@ -59,6 +66,12 @@ export function runLine(call: Call, text: string): void {
 export function ownWrites(call: Call, options: Options): void {
   const sub = call.name.slice("git ".length);
   const { operands } = options;
+  for (const [name, value] of options.options) {
+    // The other end of a local repository is a program that is started here.
+    if (TRANSPORTS.has(sub) && OTHER_END.test(name) && value !== undefined) {
+      runLine(call, value);
+    }
+  }
   switch (sub) {
     case "clone": {
       const [source = "", target] = operands;
@@ -121,6 +134,11 @@ export function ownWrites(call: Call, options: Options): void {
         writes(call, operands[0], "content", FILE);
       }
       return;
+    case "instaweb": {
+      const browser = optionValue(options, "-b", "--browser");
+      if (browser !== undefined) runLine(call, browser);
+      return;
+    }
     case "index-pack":
       for (const path of operands) writes(call, path, "content", FILE);
       return;

@@ -28,7 +28,11 @@ import {
   type Stream,
   UNKNOWN_STREAM,
 } from "./state.ts";
-import { readsSubscripts, runSubscript } from "./subscripts.ts";
+import {
+  readsSubscripts,
+  runNamedSubscripts,
+  runSubscript,
+} from "./subscripts.ts";
 import { expandScalar, visitSubstitutions } from "./words.ts";
 import { descends, loop, runFor } from "./loops.ts";
 
@@ -169,9 +173,7 @@ function runNode(
       if (node.expression !== undefined) {
         visitSubstitutions(node, state, context);
       }
-      for (const [name] of node.body.matchAll(/[A-Za-z_]\w*/g)) {
-        runSubscript(name, state, context);
-      }
+      runNamedSubscripts(node.body, state, context);
       assignNumbers(node.body, state);
       return EMPTY_STREAM;
     case "Function":

@@ -15,7 +15,7 @@ import {
   type Values,
   type Variable,
 } from "./state.ts";
-import { runExpanded } from "./subscripts.ts";
+import { runExpanded, runSubscript } from "./subscripts.ts";
 import { expandScalar, visitSubstitutions } from "./words.ts";
 
 /** Variables that hold a number or one plain name. */
@@ -111,7 +111,10 @@ export function expandParameter(
   state: State,
   context: Context,
 ): Values {
-  if (part.index !== undefined) visitSubstitutions(part.index, state, context);
+  if (part.index !== undefined) {
+    visitSubstitutions(part.index, state, context);
+    runSubscript(part.index.value, state, context);
+  }
   const { operation } = part;
   if (part.prefix === "#") return [SEG];
   if (part.prefix === "!") {

@@ -50,6 +50,12 @@ const CONNECTS = /^(?:curl|wget|nc|ncat|openssl)$/;
  */
 export function writesOutputs(call: Call): void {
   runtimeOptions(call, call.args);
+  if (/^(?:python[23]?|pypy3?)$/.test(call.name)) {
+    for (const arg of call.args) {
+      const place = /^(?:-X)?pycache_prefix=(.+)$/.exec(arg)?.[1];
+      if (place !== undefined) writes(call, place);
+    }
+  }
   const more = call.state.get("NODE_OPTIONS")?.[0]?.[0];
   if (more !== undefined && familyOf(call.name) === "node") {
     runtimeOptions(call, more.split(/\s+/));

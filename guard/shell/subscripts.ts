@@ -32,6 +32,23 @@ export function runSubscript(
 }
 
 /**
+ * Follows the subscripts that the variables of an arithmetic expression hold.
+ *
+ * @param expression The expression's text.
+ * @param state The shell.
+ * @param context The reading.
+ */
+export function runNamedSubscripts(
+  expression: string,
+  state: State,
+  context: Context,
+): void {
+  for (const [name] of expression.matchAll(/[A-Za-z_]\w*/g)) {
+    runSubscript(name, state, context);
+  }
+}
+
+/**
  * Follows the substitutions of a text that is expanded as if it stood between double quotes.
  *
  * @param text The text.

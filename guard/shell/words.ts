@@ -28,6 +28,7 @@ import {
   union,
   type Values,
 } from "./state.ts";
+import { runNamedSubscripts } from "./subscripts.ts";
 
 /** The words that a list of shell words becomes; each may be one of several texts. */
 export type Fields = Values[];
@@ -400,6 +401,7 @@ function expandPart(
       if (part.expression !== undefined) {
         visitSubstitutions(part, state, context);
       }
+      runNamedSubscripts(part.text, state, context);
       return [SEG];
     case "ProcessSubstitution": {
       const output = substituted(part.script, state, context);
