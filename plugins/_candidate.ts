@@ -11,6 +11,7 @@ import type { LockEntry } from "./_lock_file.ts";
 import { type ReadSource, readSource } from "./_source.ts";
 import { type Stage, writeTree } from "./_stage.ts";
 import { messageOf, quote, quoteWhole } from "./_text.ts";
+import { diffTexts } from "./_text_diff.ts";
 import { isTrusted } from "./config.ts";
 import { diffFiles, fingerprints, type PluginDigest } from "./digest.ts";
 import type { InstallOptions } from "./install.ts";
@@ -199,5 +200,6 @@ export async function describeChange(
         : [`- version ${quote(version)}`, `+ version ${quote(now)}`]),
       ...diffLines(before, plugin.lines),
     ],
+    texts: await diffTexts(present, plugin.digest),
   };
 }

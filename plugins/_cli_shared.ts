@@ -260,6 +260,7 @@ export class Command {
     if (!this.io.canAsk) return undefined;
     return async (question): Promise<TrustAnswer> => {
       this.clearProgress();
+      this.io.err(`A question of trust, to answer with ${TRUST_CHOICES}\n`);
       this.io.err(`${questionText(question)}\n`);
       for (let round = 0; round < MAX_ROUNDS; round++) {
         const word = await this.ask(`Trust it? ${TRUST_CHOICES}: `);

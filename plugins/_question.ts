@@ -10,6 +10,8 @@ export interface TrustChange {
   files: string[];
   /** What can run now and could not then (`+`), and the reverse (`-`). */
   lines: string[];
+  /** What changed in the text files, printable and not all of it; absent when the old contents are not kept. */
+  texts?: string[];
 }
 
 /** What a person is asked about a plugin. Every text in it is printable as it is, except `name` and `dir`. */
@@ -84,15 +86,35 @@ export function questionText(question: TrustQuestion): string {
       change.time === ""
         ? `In place now: ${change.hash}`
         : `Trusted before: ${change.hash} on ${printable(change.time)}`,
-      "What can run has changed:",
-      ...(change.lines.length === 0 ? ["nothing"] : change.lines).map((line) =>
-        `  ${printable(line)}`
-      ),
-      "Files have changed:",
-      ...(change.files.length === 0 ? ["none"] : change.files).map((line) =>
-        `  ${printable(line)}`
-      ),
+      ...changeLines(change),
     );
   }
   return lines.join("\n");
+}
+
+/** A program whose command line is as before can do something else: what it consists of is told beside it. */
+function changeLines({ lines, files, texts }: TrustChange): string[] {
+  const told = lines.length === 0
+    ? ["The commands are unchanged; what they do need not be:"]
+    : ["The commands have changed:", ...indented(lines)];
+  told.push(
+    files.length === 0
+      ? "No file has changed"
+      : `The contents of ${files.length} ${
+        files.length === 1 ? "file" : "files"
+      } changed (~ other, + new, - gone):`,
+    ...indented(files),
+  );
+  if (texts !== undefined && texts.length > 0) {
+    told.push("In them:", ...indented(texts));
+  } else if (texts === undefined && files.length > 0) {
+    told.push(
+      'What stood in them is not kept: look at them before you answer; for an installed plugin "bulkhead plugins update NAME" shows how they differ from its source',
+    );
+  }
+  return told;
+}
+
+function indented(lines: readonly string[]): string[] {
+  return lines.map((line) => `  ${printable(line)}`);
 }

