@@ -24,6 +24,7 @@ import {
   TEMPORARY,
 } from "./code_names.ts";
 import { CodeValues, type Valued } from "./code_values.ts";
+import { recordDisarming } from "./own_files.ts";
 import { readVariable } from "./parameters.ts";
 
 const LABEL = {
@@ -47,6 +48,12 @@ export function scanCode(
 ): void {
   new Scanner(call, tokenize(source, language), language, argv).scan();
 }
+
+/** Bulkhead's own functions that arm and disarm, by the sub-command that calls them. */
+const DISARMING_CALLS: ReadonlyMap<string, string> = new Map([
+  ["armGuard", "install"],
+  ["teardownGuard", "teardown"],
+]);
 
 class Scanner {
   readonly #call: Call;
@@ -141,6 +148,11 @@ class Scanner {
     ) return this.#shell(template.value);
     if (!bracket && !bare && name !== "`") return;
     const start = bracket ? i + 2 : i + 1;
+    if (bracket && this.#language === "javascript") {
+      // Bulkhead as a library does what its command line does.
+      const verb = DISARMING_CALLS.get(name);
+      if (verb !== undefined) recordDisarming(this.#call.context, verb);
+    }
     if (this.#language === "r") {
       const target = this.#arguments.writtenByR(i, start);
       if (target !== undefined) this.#write(target, "content");

@@ -151,7 +151,17 @@ export function disarms(call: Call): void {
     });
   const verb = verbs.find((one) => one !== undefined);
   if (verb === undefined) return;
-  call.context.effects.push({
+  recordDisarming(call.context, verb);
+}
+
+/**
+ * Records an attempt to arm or disarm the guard.
+ *
+ * @param context The reading.
+ * @param verb The sub-command that does it.
+ */
+export function recordDisarming(context: Context, verb: string): void {
+  context.effects.push({
     rule: "system",
     verb: `guard ${verb}`,
     path: "the marker",
