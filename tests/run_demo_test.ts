@@ -272,17 +272,20 @@ Deno.test("run: an agent that is not installed is one line with its install comm
   });
 });
 
-Deno.test("run: without Claude Code and without --agent nothing is played as if it were work", async () => {
+Deno.test("run: without Claude Code the scripted agent plays, loudly; --agent claude fails", async () => {
   await withRunWorld(async ({ dir, place }) => {
+    const env = { PATH: dir, FNO_CLAIMS_ROOT: dir };
+    const played = await bulkhead(["run", ...place, "fix it"], { env });
+    assertEquals(played.code, 0, played.err);
+    assertStringIncludes(played.out, "You said: fix it");
+    assertStringIncludes(played.err, "WARNING: Claude Code is not installed");
+    assertStringIncludes(played.err, "--agent claude fails instead");
     const { code, out, err } = await bulkhead(
-      ["run", ...place, "fix the failing test"],
-      { env: { PATH: dir, FNO_CLAIMS_ROOT: dir } },
+      ["run", "--agent", "claude", ...place, "fix it"],
+      { env },
     );
     assertEquals([code, out], [1, ""]);
-    assertStringIncludes(err, "Claude Code is not installed");
     assertStringIncludes(err, "npm i -g @anthropic-ai/claude-code");
-    assertStringIncludes(err, "--agent scripted --example greeting");
-    assertEquals(err.trimEnd().split("\n").length, 1, err);
   });
 });
 

@@ -15,6 +15,8 @@ export interface ChosenAgent {
   name: string;
   /** A driver that was not started yet. */
   driver: AgentDriver;
+  /** What people should know about the choice, in one line. */
+  notice?: string;
 }
 
 /** Programs that an agent's driver starts, and how to install them. */
@@ -29,8 +31,8 @@ export const AGENT_PROGRAMS: Record<string, { program: string; fix: string }> =
   };
 
 /**
- * Chooses the agent: the one that was asked for, else Claude Code. Without it there
- * is no run: one that only plays a script must not be taken for work that was done.
+ * Chooses the agent: the one that was asked for, else Claude Code when it is
+ * installed, else the scripted agent.
  *
  * @param args The command line.
  * @param places Where the session lives.
@@ -46,8 +48,14 @@ export async function chooseAgent(
 ): Promise<ChosenAgent> {
   const asked = args.agent;
   if (asked === undefined) {
-    if (programPath("claude") === undefined) throw noAgent();
-    return { name: "claude", driver: claudeDriver() };
+    if (programPath("claude") !== undefined) {
+      return { name: "claude", driver: claudeDriver() };
+    }
+    return {
+      ...scripted(args, places),
+      notice:
+        "WARNING: Claude Code is not installed, so no model is behind this run: the scripted agent repeats what you say; run: npm i -g @anthropic-ai/claude-code (--agent claude fails instead)",
+    };
   }
   if (asked === "scripted") return scripted(args, places);
   if (asked.startsWith("acp:")) {
@@ -78,12 +86,6 @@ export async function chooseAgent(
         "--agent claude, codex, opencode, scripted or acp:COMMAND",
       );
   }
-}
-
-function noAgent(): Deno.errors.NotFound {
-  return new Deno.errors.NotFound(
-    `Cannot run without an agent: Claude Code is not installed; run: ${AGENT_PROGRAMS.claude?.fix} (or name another --agent; without a model: --agent scripted --example greeting)`,
-  );
 }
 
 function scripted(args: RunArguments, places: Places): ChosenAgent {

@@ -9,7 +9,7 @@ import {
 
 /** What the command line of `bulkhead run` asks for. */
 export interface RunArguments {
-  /** `claude`, `codex`, `opencode`, `scripted` or `acp:COMMAND`; Claude Code when absent. */
+  /** `claude`, `codex`, `opencode`, `scripted` or `acp:COMMAND`; the best that is installed when absent. */
   agent: string | undefined;
   /** The first turn; nothing when a session is only resumed or a script needs none. */
   prompt: string;
@@ -60,7 +60,7 @@ Usage: bulkhead run [flags] "PROMPT"
 
 Flags:
   --agent NAME        claude, codex, opencode, scripted or acp:COMMAND
-                      (default: claude; scripted for a script)
+                      (default: claude when installed, else scripted)
   --example NAME      a script of the scripted agent: greeting
   --script FILE       a script of your own for the scripted agent
   --cwd DIR           the workspace (default: this directory)

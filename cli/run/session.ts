@@ -71,6 +71,7 @@ export class HostedSession {
         this.#places,
         () => this.#writeMarker(roots),
       );
+      if (agent.notice) this.#render.warn(agent.notice);
       const config = await loadConfig(this.#places);
       return await this.#inFleet(agent, { config, roots, readLine });
     } finally {
