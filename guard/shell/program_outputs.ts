@@ -56,6 +56,8 @@ export function writesOutputs(call: Call): void {
       if (place !== undefined) writes(call, place);
     }
   }
+  // Most commands set none, and every call of a hook process comes by here.
+  if (!call.state.hasVariables()) return;
   const more = call.state.get("NODE_OPTIONS")?.[0]?.[0];
   if (more !== undefined && familyOf(call.name) === "node") {
     runtimeOptions(call, more.split(/\s+/));

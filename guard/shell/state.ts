@@ -178,6 +178,15 @@ export class State {
   }
 
   /**
+   * Whether the command has set any variable.
+   *
+   * @returns `false` in a shell whose variables nobody has touched.
+   */
+  hasVariables(): boolean {
+    return this.#variables.size > 0 || this.#parent?.hasVariables() === true;
+  }
+
+  /**
    * Sets a variable.
    *
    * @param name Its name.
