@@ -74,13 +74,13 @@ Deno.test({
   ignore,
   async fn() {
     await withNative("01_ok", async ({ run }) => {
-      const { out } = await run(
+      const { code, out, err } = await run(
         [call("probe_echo", {}), { say: "heard: ${last}" }],
         "--trust-plugin",
         `probe=sha256:${"0".repeat(64)}`,
       );
-      assertEquals(out.includes("params="), false, out);
-      assertStringIncludes(out, '"probe"');
+      assertEquals([code, out], [1, ""], err);
+      assertStringIncludes(err, '"probe=sha256:');
     });
   },
 });
