@@ -1,14 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { withDir } from "../tests/support/with_dir.ts";
 import { withFileLock } from "./file_lock.ts";
-
-async function withDir(fn: (dir: string) => Promise<void>): Promise<void> {
-  const dir = await Deno.makeTempDir();
-  try {
-    await fn(dir);
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
-}
 
 Deno.test("withFileLock() keeps others out, also in this process", async () => {
   await withDir(async (dir) => {

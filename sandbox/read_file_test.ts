@@ -1,14 +1,6 @@
 import { assertEquals, assertRejects } from "@std/assert";
+import { withDir } from "../tests/support/with_dir.ts";
 import { readJsonFile, readTextCapped } from "./read_file.ts";
-
-async function withDir(fn: (dir: string) => Promise<void>): Promise<void> {
-  const dir = await Deno.makeTempDir();
-  try {
-    await fn(dir);
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
-}
 
 Deno.test("readTextCapped() refuses a FIFO without opening it", async () => {
   await withDir(async (dir) => {

@@ -48,6 +48,31 @@ const BARE =
 /** Patterns that sweep rather than name: `*`, `*.json`, `.*`. */
 const SWEEPING = /^(?:[*?]*(?:\.\w*[*?]*)?|\.\*)$/;
 
+/**
+ * Tests one after the other until one settles the result: `or` ends at the first that
+ * is true, `and` at the first that is false. What follows one that cannot be told is
+ * not certain.
+ */
+function until(settled: boolean, tests: readonly Test[]): Test {
+  return (visit) => {
+    const { certain } = visit;
+    let result: Truth = !settled;
+    for (const test of tests) {
+      const value = test(visit);
+      if (value === settled) {
+        result = settled;
+        break;
+      }
+      if (value === undefined) {
+        result = undefined;
+        visit.certain = false;
+      }
+    }
+    visit.certain = certain;
+    return result;
+  };
+}
+
 /** An expression of `find`, read once. */
 export class FindExpression {
   readonly #words: readonly string[];
@@ -112,23 +137,7 @@ export class FindExpression {
       tests.push(this.#and());
     }
     if (tests.length === 1) return tests[0] ?? (() => true);
-    return (visit) => {
-      const { certain } = visit;
-      let result: Truth = false;
-      for (const test of tests) {
-        const value = test(visit);
-        if (value === true) {
-          result = true;
-          break;
-        }
-        if (value === undefined) {
-          result = undefined;
-          visit.certain = false;
-        }
-      }
-      visit.certain = certain;
-      return result;
-    };
+    return until(true, tests);
   }
 
   #and(): Test {
@@ -139,23 +148,7 @@ export class FindExpression {
       if (/^-(?:a|and)$/.test(word)) this.#at++;
       else tests.push(this.#primary());
     }
-    return (visit) => {
-      const { certain } = visit;
-      let result: Truth = true;
-      for (const test of tests) {
-        const value = test(visit);
-        if (value === false) {
-          result = false;
-          break;
-        }
-        if (value === undefined) {
-          result = undefined;
-          visit.certain = false;
-        }
-      }
-      visit.certain = certain;
-      return result;
-    };
+    return until(false, tests);
   }
 
   #primary(): Test {

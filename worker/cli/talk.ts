@@ -17,6 +17,7 @@ import { answerWords, choicesOf, chosenAnswer } from "./questions.ts";
 import { renderFrame, visible } from "./render.ts";
 import { client, operand, type WorkerVerb } from "./shared.ts";
 import { TerminalAnswers, terminalLines } from "./terminal.ts";
+import { printTurn } from "./turn_result.ts";
 
 /** How long to wait for the end of a turn before looking whether it waits for a person. */
 const POLL_MS = 2_000;
@@ -64,18 +65,7 @@ Examples:
         );
       }
     }
-    if (flags.on("json")) {
-      printResult(io, { turn: sent.turn, ...status });
-    } else {
-      if (status.text !== null) io.out(`${visible(status.text, true)}\n`);
-      for (const denied of status.denied) {
-        io.err(`denied: ${denied.tool}: ${visible(denied.reason ?? "")}\n`);
-      }
-      if (status.outcome !== "completed") {
-        io.err(`${status.outcome}: ${visible(status.errors.join("; "))}\n`);
-      }
-    }
-    return status.outcome === "completed" ? 0 : 1;
+    return printTurn(io, flags.on("json"), sent.turn, status);
   },
 };
 

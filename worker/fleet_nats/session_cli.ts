@@ -12,6 +12,7 @@ import {
 import type { AskAnswer } from "../agents/driver.ts";
 import { choicesOf, chosenAnswer } from "../cli/questions.ts";
 import { visible } from "../cli/render.ts";
+import { printTurn } from "../cli/turn_result.ts";
 import type { TurnStatus } from "../client.ts";
 import type { Fleet } from "./connection.ts";
 import { FleetError } from "./error.ts";
@@ -107,17 +108,7 @@ export async function ask(
   }
   let status: TurnStatus = { phase: "written" };
   while (status.phase !== "done") status = await remote.turn(uuid, POLL_MS);
-  if (flags.on("json")) printResult(io, { turn: uuid, ...status });
-  else {
-    if (status.text !== null) io.out(`${visible(status.text, true)}\n`);
-    for (const denied of status.denied) {
-      io.err(`denied: ${denied.tool}: ${visible(denied.reason ?? "")}\n`);
-    }
-    if (status.outcome !== "completed") {
-      io.err(`${status.outcome}: ${visible(status.errors.join("; "))}\n`);
-    }
-  }
-  return status.outcome === "completed" ? 0 : 1;
+  return printTurn(io, flags.on("json"), uuid, status);
 }
 
 /** `status`: how a session stands. */

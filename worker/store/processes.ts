@@ -207,13 +207,15 @@ const GONE_MS = 5_000;
  *
  * @example
  * ```ts
+ * import { startProcess } from "@bulkhead/sandbox";
  * import { endProcess, processStart } from "@bulkhead/worker";
  * import { assertEquals } from "@std/assert";
  *
- * const child = new Deno.Command("sleep", { args: ["60"] }).spawn();
+ * const child = await startProcess(["sleep", "60"]);
  * const start = await processStart(child.pid);
  * assertEquals(await endProcess({ pid: child.pid, ticks: start?.ticks ?? 0 }), true);
- * await child.status;
+ * await child.end();
+ * await Promise.all([child.stdout.cancel(), child.stderr.cancel()]);
  * ```
  */
 export async function endProcess(
