@@ -52,6 +52,7 @@ async function frameRatio(one: Fleet, two: Fleet): Promise<number> {
   const worker = await runWorker({
     shortId: "s",
     home: `${dir}/w`,
+    claimsRoot: dir,
     cwd: dir,
     sessionId,
     deciders: [seat.decider],
