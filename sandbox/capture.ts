@@ -19,6 +19,11 @@ export interface Capture {
 /** Size of the first read: most children say little, and zeroing 64 KiB costs 35 µs. */
 const FIRST_READ_BYTES = 4 * 1024;
 
+const KEEP_BOM = { ignoreBOM: true };
+
+/** Decodes what was kept whole; making a decoder costs more than a short text does. */
+const WHOLE = new TextDecoder("utf-8", KEEP_BOM);
+
 /** Size of a read once one was filled. A buffer this large is used again and again. */
 const READ_BYTES = 64 * 1024;
 
@@ -69,8 +74,6 @@ export function capture(
       }
     } catch {
       // A pipe that breaks ends the output like an end of stream does.
-    } finally {
-      reader.releaseLock();
     }
   })();
   return {
@@ -82,6 +85,9 @@ export function capture(
         // Already closed.
       }
       await done;
+      // Only now: at a stream's own end nobody waits for the lock, and letting go of
+      // it makes an error with a stack trace.
+      reader.releaseLock();
       try {
         await stream.cancel();
       } catch {
@@ -89,17 +95,25 @@ export function capture(
       }
     },
     result(): Captured {
-      const bytes = new Uint8Array(length);
-      let at = 0;
-      for (const part of kept) {
-        bytes.set(part, at);
-        at += part.length;
-      }
-      // In streaming mode the decoder holds an incomplete last character back, so
-      // a cut never leaves half of one; at a natural end it is shown as U+FFFD.
-      const text = new TextDecoder("utf-8", { ignoreBOM: true })
-        .decode(bytes, { stream: truncated });
+      const bytes = joined(kept, length);
+      // In streaming mode a decoder holds an incomplete last character back, so a
+      // cut never leaves half of one; at a natural end it is shown as U+FFFD.
+      const text = truncated
+        ? new TextDecoder("utf-8", KEEP_BOM).decode(bytes, { stream: true })
+        : WHOLE.decode(bytes);
       return { text, truncated };
     },
   };
+}
+
+function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
+  const [only] = parts;
+  if (only !== undefined && parts.length === 1) return only;
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
 }

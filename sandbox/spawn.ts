@@ -87,7 +87,7 @@ export async function spawnTree(
   requirePermissions(`Starting "${command}"`, [{ name: "run" }]);
   const cwd = options.cwd ?? Deno.cwd();
   const env = { ...options.env ?? inheritedEnvironment() };
-  if (findExecutable(command, cwd, env.PATH) === null) {
+  if (!isFound(command, cwd, env.PATH)) {
     const error = await startError(command, cwd, env.PATH);
     if (error) throw error;
   }
@@ -141,6 +141,30 @@ export async function spawnTree(
     throw await startError(command, cwd, env.PATH) ??
       namePermission(`Starting "${command}"`, error);
   }
+}
+
+/** Programs remembered, for every PATH anew. */
+const MAX_FOUND = 256;
+
+/** Where programs that are named without a directory were last found. */
+const lastFound = new Map<string, string>();
+
+/** Whether there is a program to start; also true when we may not look. */
+function isFound(
+  command: string,
+  cwd: string,
+  path: string | undefined,
+): boolean {
+  if (command.includes("/")) return findExecutable(command, cwd, path) !== null;
+  // Each directory of PATH without it costs an error with a stack trace. The kernel
+  // looks again in the right order, so one place where it still is answers this.
+  const key = `${command}\0${path}`;
+  const last = lastFound.get(key);
+  if (last !== undefined && findExecutable(last, cwd, path)) return true;
+  const found = findExecutable(command, cwd, path);
+  if (lastFound.size >= MAX_FOUND) lastFound.clear();
+  if (found) lastFound.set(key, found);
+  return found !== null;
 }
 
 interface StartOptions {
