@@ -6,7 +6,7 @@ import {
 } from "@bulkhead/sandbox/command";
 import { leave, libraryOf, load, loadingFlags } from "./_cli_shared.ts";
 import { JsonText, type NativeToolResult } from "./codec.ts";
-import { AbiError } from "./errors.ts";
+import { AbiError, reasonOf } from "./errors.ts";
 import { NativeHost } from "./host.ts";
 import { parseJson, stringifyJson } from "./json.ts";
 import { EVENT_NAMES, eventTag } from "./codes.ts";
@@ -204,7 +204,7 @@ async function argumentsOf(flags: Flags, io: CommandIo): Promise<string> {
   try {
     parseJson(text);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = reasonOf(error);
     throw new UsageError(
       `Cannot read --args: ${why}`,
       `--args '{"key":"value"}'`,

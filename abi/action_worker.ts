@@ -5,7 +5,7 @@
  * @module
  */
 
-import { AbiError } from "./errors.ts";
+import { AbiError, reasonOf } from "./errors.ts";
 import {
   ACTION_COUNT,
   ACTION_DROPPED,
@@ -155,7 +155,7 @@ export class ActionBridge {
     try {
       answer = await options.answer(request.action, decodeText(request.args));
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = reasonOf(error);
       answer = { rc: ACTION_ERROR, text: JSON.stringify({ error: message }) };
     }
     const control = new Int32Array(request.shared);

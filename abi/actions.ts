@@ -5,6 +5,7 @@
  */
 
 import type { ActionAnswer } from "./action_worker.ts";
+import { reasonOf } from "./errors.ts";
 import { isObject, stringifyJson, tryParseJson } from "./json.ts";
 import {
   ACTION_ERROR,
@@ -226,7 +227,7 @@ export async function answerAction(
   } catch (error) {
     return failure(
       ACTION_ERROR,
-      error instanceof Error ? error.message : String(error),
+      reasonOf(error),
     );
   }
 }

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { AbiError } from "./errors.ts";
+import { AbiError, reasonOf } from "./errors.ts";
 import { Engine } from "./engine.ts";
 import type { DispatchMode, EngineLimits, InvokeKind } from "./engine_types.ts";
 import { ACTION_DROPPED } from "./codes.ts";
@@ -215,7 +215,7 @@ class Child {
 
   #fail(t: string, id: number, error: unknown): void {
     const known = error instanceof AbiError ? error : undefined;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = reasonOf(error);
     this.#out.send({
       t,
       id,

@@ -5,7 +5,7 @@
  */
 
 import type { IsolationBackend } from "@bulkhead/sandbox";
-import { AbiError, VERIFY_IT } from "./errors.ts";
+import { AbiError, reasonOf, VERIFY_IT } from "./errors.ts";
 import { type Head, PROTOCOL } from "./rpc.ts";
 import { readCode, signalOf } from "./wire.ts";
 
@@ -69,7 +69,7 @@ export function inputTooLong(
 
 /** What came over the socket was no frame. */
 export function framingError(plugin: string, error: unknown): AbiError {
-  const why = error instanceof Error ? error.message : String(error);
+  const why = reasonOf(error);
   return new AbiError("protocol", `Plugin "${plugin}" was stopped: ${why}`, {
     plugin,
     fix: VERIFY_IT,

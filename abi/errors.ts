@@ -108,3 +108,14 @@ export class AbiError extends Error {
 
 /** What to do about a plugin that breaks the ABI. */
 export const VERIFY_IT = 'run "bulkhead abi verify" on it, or ask its author';
+
+/**
+ * The text of whatever was thrown. Sandbox has the same, but the modules of the
+ * child import nothing by a bare name: it starts without a configuration.
+ *
+ * @param thrown What a `catch` received.
+ * @returns The text, as it came.
+ */
+export function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

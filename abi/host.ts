@@ -7,7 +7,7 @@
 import type { AddedTool, Tool, ToolRegistry } from "@bulkhead/plugins";
 import type { NativeEvent } from "./codec.ts";
 import { HOST_NAME } from "./codes.ts";
-import { AbiError } from "./errors.ts";
+import { AbiError, reasonOf } from "./errors.ts";
 import {
   type DispatchOptions,
   EventFanout,
@@ -114,7 +114,7 @@ export class NativeHost implements AsyncDisposable {
       if (result.status === "fulfilled") {
         plugins.push(result.value);
         this.add(result.value);
-      } else this.#say(message(result.reason));
+      } else this.#say(reasonOf(result.reason));
     }
     return plugins;
   }
@@ -361,8 +361,4 @@ function named(plugin: NativePlugin): Map<string, string[]> {
     ["entry renderer", renderer("entry")],
     ["oauth provider", oauth.map((o) => o.id)],
   ]);
-}
-
-function message(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

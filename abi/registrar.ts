@@ -5,6 +5,7 @@
  */
 
 import { EVENT_COUNT, EVENT_NAMES } from "./codes.ts";
+import { reasonOf } from "./errors.ts";
 import {
   decodeText,
   type NativeStruct,
@@ -81,9 +82,7 @@ export class Registrar {
           return this.open ? record(...args) : -1;
         } catch (error) {
           this.note(
-            `${slot} failed: ${
-              error instanceof Error ? error.message : String(error)
-            }`,
+            `${slot} failed: ${reasonOf(error)}`,
           );
           return 1;
         }

@@ -11,7 +11,7 @@ import { ChildPort } from "./child_port.ts";
 import { ACTION_ERROR } from "./codes.ts";
 import { Engine } from "./engine.ts";
 import { DEFAULT_LIMITS, type EngineLimits } from "./engine_types.ts";
-import { AbiError } from "./errors.ts";
+import { AbiError, reasonOf } from "./errors.ts";
 import { LocalPort } from "./local_port.ts";
 import type { NativePluginOptions, RestartPolicy } from "./plugin_options.ts";
 import type { PluginPort } from "./port.ts";
@@ -271,7 +271,7 @@ export class Supervisor {
       ) return this.#recover(cause);
       this.disabled ??= new AbiError(
         "disabled",
-        `Plugin "${this.name}" could not be started again: ${message(cause)}`,
+        `Plugin "${this.name}" could not be started again: ${reasonOf(cause)}`,
         { plugin: this.name, fix: "reload it when it is mended", cause },
       );
     });
@@ -295,10 +295,6 @@ export class Supervisor {
       .finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
   }
-}
-
-function message(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function pause(ms: number, wake: AbortSignal): Promise<void> {

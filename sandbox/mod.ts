@@ -53,5 +53,6 @@ export {
   startProcess,
 } from "./process.ts";
 export * from "./read_file.ts";
+export { reasonOf } from "./reason.ts";
 export { run, type RunOptions, type RunResult } from "./run.ts";
 export type { SpawnOptions } from "./spawn.ts";

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { reasonOf } from "@bulkhead/sandbox";
 import { installPlugin, removePlugin, updatePlugin } from "@bulkhead/plugins";
 import { answering, trustsAll } from "./_plugin_answers.ts";
 import { type JsonObject, string } from "./_plugin_case.ts";
@@ -55,7 +56,7 @@ export async function installStep(
     }
     return { ok: true, prompts, lines, warnings: lines };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     const lines = [reason];
     return { ok: false, error: reason, prompts, lines, warnings: lines };
   }

@@ -12,6 +12,7 @@
  *
  * @module
  */
+import { reasonOf } from "@bulkhead/sandbox";
 import {
   FETCH_COMMAND,
   HARNESS_PINS,
@@ -272,7 +273,7 @@ async function main(args: readonly string[]): Promise<number> {
       );
     } catch (error) {
       failed++;
-      await say(error instanceof Error ? error.message : String(error));
+      await say(reasonOf(error));
     }
   }
   return failed === 0 ? 0 : 1;

@@ -10,6 +10,7 @@
  * @module
  */
 
+import { reasonOf } from "@bulkhead/sandbox";
 import { census, compare } from "./soak/census.ts";
 import { FAULTS } from "./soak/faults.ts";
 
@@ -86,7 +87,7 @@ async function play(
   } catch (error) {
     tally.tried++;
     tally.lost++;
-    const message = error instanceof Error ? error.message : String(error);
+    const message = reasonOf(error);
     if (tally.losses.length < 5) {
       tally.losses.push(`round ${round}: ${message}`);
     }

@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { readTextCapped } from "@bulkhead/sandbox";
+import { readTextCapped, reasonOf } from "@bulkhead/sandbox";
 import { UsageError } from "@bulkhead/sandbox/command";
 
 /** How to reach a fleet; the options of `connectFleet`. */
@@ -224,9 +224,7 @@ async function configured(
     root = parse(text);
   } catch (error) {
     throw new UsageError(
-      `Cannot read "${path}": ${
-        error instanceof Error ? error.message.split("\n")[0] : error
-      }`,
+      `Cannot read "${path}": ${reasonOf(error).split("\n")[0]}`,
       "mend the file; bulkhead doctor looks at it",
     );
   }

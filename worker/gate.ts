@@ -4,6 +4,7 @@
  * @module
  */
 
+import { reasonOf } from "@bulkhead/sandbox";
 import type {
   AskAnswer,
   Decider,
@@ -265,7 +266,7 @@ function ask(
 }
 
 function failed(decider: Decider, error: unknown): Verdict {
-  const why = error instanceof Error ? error.message : String(error);
+  const why = reasonOf(error);
   return {
     decision: "deny",
     reason: `Cannot judge the call: "${decider.name}" failed: ${why}`,

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { reasonOf } from "@bulkhead/sandbox";
+
 /** Listeners to one kind of event. What one of them throws is its mistake and not the end of the session. */
 export class Listeners<T> {
   readonly #all = new Set<(event: T) => void>();
@@ -40,9 +42,7 @@ export class Listeners<T> {
         listener(event);
       } catch (error) {
         this.#log(
-          `A listener failed: ${
-            error instanceof Error ? error.message : error
-          }`,
+          `A listener failed: ${reasonOf(error)}`,
         );
       }
     }

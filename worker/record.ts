@@ -5,6 +5,7 @@
  * @module
  */
 
+import { reasonOf } from "@bulkhead/sandbox";
 import type { AgentEnd } from "./agents/driver.ts";
 import { AgentStartError } from "./agents/start_error.ts";
 import { askBrake, EARLY_DEATH_MS, earlyDeath } from "./crash_brake.ts";
@@ -257,7 +258,7 @@ export class WorkerRecord {
       return await readState(this.#home, this.#options.shortId);
     } catch (error) {
       this.#options.log?.(
-        error instanceof Error ? error.message : String(error),
+        reasonOf(error),
       );
       return undefined;
     }
@@ -344,9 +345,7 @@ export class WorkerRecord {
       await work();
     } catch (error) {
       this.#options.log?.(
-        `Cannot ${what}: ${
-          error instanceof Error ? error.message : String(error)
-        }`,
+        `Cannot ${what}: ${reasonOf(error)}`,
       );
     }
   }

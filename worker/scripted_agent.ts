@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { denoEntry, readJsonFile } from "@bulkhead/sandbox";
+import { denoEntry, readJsonFile, reasonOf } from "@bulkhead/sandbox";
 import {
   type AgentArguments,
   ArgumentProblem,
@@ -174,7 +174,7 @@ async function loadScript(source: string): Promise<AgentScript> {
     );
   } catch (error) {
     if (error instanceof ScriptError) throw error;
-    const what = error instanceof Error ? error.message : String(error);
+    const what = reasonOf(error);
     throw new ScriptError(
       `Cannot read the script "${source.slice(0, 80)}": ${what}`,
     );

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { reasonOf } from "@bulkhead/sandbox";
 import { AgentBusyError, type AskAnswer } from "./agents/driver.ts";
 import type { JsonObject } from "./frame.ts";
 import {
@@ -247,7 +248,7 @@ export class WorkerServer {
           ...(sent.repeated ? { repeated: true } : {}),
         }),
       (error) => {
-        const why = error instanceof Error ? error.message : String(error);
+        const why = reasonOf(error);
         throw new RpcError(
           error instanceof AgentBusyError ? "busy" : "internal",
           `write_turn failed: ${why}`,
@@ -349,6 +350,6 @@ function failureBody(request: RpcRequest, error: unknown): string {
   return errorBody(
     request.id,
     "internal",
-    error instanceof Error ? error.message : String(error),
+    reasonOf(error),
   );
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { reasonOf } from "@bulkhead/sandbox";
 import { encodeMessage, errorBody } from "./rpc.ts";
 import type { JsonObject } from "./frame.ts";
 import type { FrameWire } from "./frame_wire.ts";
@@ -220,7 +221,7 @@ function encodeOrExplain(json: string): Uint8Array {
       errorBody(
         id,
         "internal",
-        error instanceof Error ? error.message : String(error),
+        reasonOf(error),
       ),
     );
   }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { reasonOf } from "@bulkhead/sandbox";
 import type {
   AgentDriver,
   AgentEnd,
@@ -332,9 +333,7 @@ export class Session {
     } catch (error) {
       // A reader that fails is the end of the session, never a session without ears.
       this.#options.log?.(
-        `Cannot read the agent: ${
-          error instanceof Error ? error.message : error
-        }`,
+        `Cannot read the agent: ${reasonOf(error)}`,
       );
       this.#driver.close({ eofMs: 0 });
     }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { reasonOf } from "@bulkhead/sandbox";
 import type { AskAnswer, ToolCall, Verdict } from "./agents/driver.ts";
 import { AskBook, type OpenAsk } from "./asks.ts";
 import type { ControlRequestFrame } from "./frame.ts";
@@ -169,9 +170,7 @@ export class SessionAsks {
 
   #answerFailed(id: string, error: unknown): void {
     this.#port.options.log?.(
-      `Cannot answer ask "${id}": ${
-        error instanceof Error ? error.message : error
-      }`,
+      `Cannot answer ask "${id}": ${reasonOf(error)}`,
     );
   }
 

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { reasonOf } from "@bulkhead/sandbox";
 import type {
   AgentEnd,
   AgentStarted,
@@ -227,7 +228,7 @@ export class Worker implements AsyncDisposable {
     this.#claimed = this.session.sessionId;
     this.#record.claim(this.#claimed).catch((error) => {
       this.#options.log?.(
-        error instanceof Error ? error.message : String(error),
+        reasonOf(error),
       );
       return this.#close("session-held");
     }).catch((error) => this.#rejectEnded(error));

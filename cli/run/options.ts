@@ -1,5 +1,5 @@
 import { parseFlags, UsageError } from "@bulkhead/sandbox/command";
-import type { IsolationLevel } from "@bulkhead/sandbox";
+import { type IsolationLevel, reasonOf } from "@bulkhead/sandbox";
 import { parseTrustPin } from "@bulkhead/plugins/trust";
 import {
   fillFleetFlag,
@@ -211,7 +211,7 @@ function checkedPin(text: string): string {
     parseTrustPin(text);
   } catch (error) {
     throw new UsageError(
-      error instanceof Error ? error.message : String(error),
+      reasonOf(error),
       "--trust-plugin NAME=sha256:…",
     );
   }

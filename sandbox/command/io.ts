@@ -1,3 +1,5 @@
+import { reasonOf } from "../reason.ts";
+
 /** Where a command reads and writes. */
 export interface CommandIo {
   /** Standard input. */
@@ -63,7 +65,7 @@ function writeAll(
     while (at < bytes.length) at += sink.writeSync(bytes.subarray(at));
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) return;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new Error(
       `Cannot write the output: ${reason}; free some space or write it elsewhere`,
       { cause: error },

@@ -1,3 +1,4 @@
+import { reasonOf } from "../reason.ts";
 import { findExecutable } from "../executable.ts";
 import { isInside } from "../paths.ts";
 import {
@@ -56,7 +57,7 @@ export async function findBubblewrap(path: string): Promise<BubblewrapProbe> {
         : `bubblewrap cannot create its namespaces ("${said}")`,
     };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     return {
       program,
       works: false,

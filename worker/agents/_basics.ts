@@ -4,6 +4,7 @@
  * @module
  */
 
+import { reasonOf } from "@bulkhead/sandbox";
 import type { Frame, JsonObject } from "../frame.ts";
 import type { AgentEnd, AgentStatus, ToolCall } from "./driver.ts";
 import { AgentStartError } from "./start_error.ts";
@@ -53,7 +54,7 @@ export function startError(
 ): AgentStartError {
   return new AgentStartError(
     name,
-    error instanceof Error ? error.message : String(error),
+    reasonOf(error),
     end,
   );
 }

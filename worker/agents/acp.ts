@@ -8,7 +8,7 @@
  * @module
  */
 
-import { probeIsolation } from "@bulkhead/sandbox";
+import { probeIsolation, reasonOf } from "@bulkhead/sandbox";
 import { AgentChild, agentEnvironment } from "../agent_child.ts";
 import { type Frame, isJsonObject, type JsonObject } from "../frame.ts";
 import { readFile, writeFile } from "./acp_files.ts";
@@ -305,7 +305,7 @@ class AcpDriver implements AgentDriver {
       frames = this.#frames.ended(
         "error",
         {},
-        error instanceof Error ? error.message : String(error),
+        reasonOf(error),
       );
     }
     this.#busy = false;
@@ -364,7 +364,7 @@ class AcpDriver implements AgentDriver {
       running.rpc.refuse(
         id,
         FAILED,
-        error instanceof Error ? error.message : String(error),
+        reasonOf(error),
       )
     ).catch((error) => this.#host.log(`Cannot answer the agent: ${error}`));
   }

@@ -14,6 +14,7 @@ import {
   joinPath,
   type ManagedProcess,
   readLines,
+  reasonOf,
   startProcess,
 } from "@bulkhead/sandbox";
 import { isJsonObject, type JsonObject } from "../frame.ts";
@@ -144,7 +145,7 @@ export class Bridge implements AsyncDisposable {
         this.#connections.add(connection);
         const talk = this.#talk(connection).catch((error) => {
           this.#options.log?.(
-            `A connection to the bridge broke: ${why(error)}`,
+            `A connection to the bridge broke: ${reasonOf(error)}`,
           );
         }).finally(() => {
           this.#connections.delete(connection);
@@ -199,7 +200,7 @@ export class Bridge implements AsyncDisposable {
     judged()
       .catch((error): BridgeAnswer => ({
         decision: "deny",
-        reason: `Cannot judge the call: ${why(error)}`,
+        reason: `Cannot judge the call: ${reasonOf(error)}`,
       }))
       .then((answer) => send({ id: message.id, ...answer }));
   }
@@ -246,8 +247,4 @@ function shut(connection: Deno.UnixConn): void {
   } catch {
     // Closed before, or its stream has closed it.
   }
-}
-
-function why(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { reasonOf } from "@bulkhead/sandbox";
 import type { JsonObject } from "../frame.ts";
 import type { AgentEnd, AgentTurn, AskAnswer } from "./driver.ts";
 
@@ -56,7 +57,7 @@ export function withHome(
   end: AgentEnd,
   env: Readonly<Record<string, string>>,
 ): string {
-  const why = error instanceof Error ? error.message : String(error);
+  const why = reasonOf(error);
   if (!/os error (?:13|20|28|30)\)/.test(end.stderrTail)) return why;
   return `${why}, can "${
     env.CODEX_HOME ?? `${env.HOME}/.codex`

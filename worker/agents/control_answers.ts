@@ -4,6 +4,7 @@
  * @module
  */
 
+import { reasonOf } from "@bulkhead/sandbox";
 import { type ControlRequestFrame, isJsonObject } from "../frame.ts";
 import { controlError, controlSuccess, hookAnswer } from "../gate.ts";
 import { callOf } from "./_basics.ts";
@@ -79,9 +80,7 @@ export class ControlAnswers {
       this.#port.write(build());
     } catch (error) {
       this.#port.log(
-        `Cannot answer request "${requestId}": ${
-          error instanceof Error ? error.message : error
-        }`,
+        `Cannot answer request "${requestId}": ${reasonOf(error)}`,
       );
     }
   }

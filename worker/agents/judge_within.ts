@@ -4,6 +4,7 @@
  * @module
  */
 
+import { reasonOf } from "@bulkhead/sandbox";
 import type { Verdict } from "./driver.ts";
 
 /**
@@ -50,8 +51,6 @@ async function inTime(
 function failed(error: unknown): Verdict {
   return {
     decision: "deny",
-    reason: `Cannot judge the call: ${
-      error instanceof Error ? error.message : error
-    }`,
+    reason: `Cannot judge the call: ${reasonOf(error)}`,
   };
 }

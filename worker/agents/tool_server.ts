@@ -4,6 +4,7 @@
  * @module
  */
 
+import { reasonOf } from "@bulkhead/sandbox";
 import { isJsonObject, type JsonObject } from "../frame.ts";
 import type { HostTool, ToolSource } from "./driver.ts";
 
@@ -67,7 +68,7 @@ export class ToolServer {
         try {
           await this.#tools.ready;
         } catch (error) {
-          const why = error instanceof Error ? error.message : String(error);
+          const why = reasonOf(error);
           return failure(id, INTERNAL_ERROR, `There are no tools: ${why}`);
         }
         if (message.method === "tools/call") {
@@ -113,7 +114,7 @@ export class ToolServer {
           : { structuredContent: answer.structuredContent }),
       });
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = reasonOf(error);
       return success(id, {
         content: [{ type: "text", text: `Cannot run "${name}": ${why}` }],
         isError: true,

@@ -4,11 +4,11 @@
  *
  * @module
  */
+import { reasonOf } from "@bulkhead/sandbox";
 import { atMost } from "../agents/_within.ts";
 import type { WatchEvent, WorkerClient } from "../client.ts";
 import type { Worker } from "../worker.ts";
 import type { Fleet } from "./connection.ts";
-import { reasonOf } from "./error.ts";
 import { FramePublisher } from "./frames.ts";
 import { FLEET_SCHEMA } from "./names.ts";
 import type { FleetSessionRecord } from "./records.ts";

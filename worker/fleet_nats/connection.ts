@@ -14,10 +14,10 @@ import {
   credsAuthenticator,
   type NatsConnection,
 } from "@nats-io/transport-node";
-import { requirePermissions } from "@bulkhead/sandbox";
+import { reasonOf, requirePermissions } from "@bulkhead/sandbox";
 import { fleetAddresses } from "../fleet_settings.ts";
 import { thisMachine } from "../store/machine.ts";
-import { FleetError, reasonOf } from "./error.ts";
+import { FleetError } from "./error.ts";
 import { type FleetNames, fleetNames, token } from "./names.ts";
 import {
   checkSchema,

@@ -3,11 +3,11 @@
  *
  * @module
  */
+import { reasonOf } from "@bulkhead/sandbox";
 import type { WorkerClient } from "../client.ts";
 import { isJsonObject } from "../frame.ts";
 import { RpcError } from "../rpc.ts";
 import type { Fleet } from "./connection.ts";
-import { reasonOf } from "./error.ts";
 import { controlSubject, roleOf } from "./names.ts";
 
 /** What answers the calls of a session. */

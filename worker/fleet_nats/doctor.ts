@@ -4,12 +4,13 @@
  *
  * @module
  */
+import { reasonOf } from "@bulkhead/sandbox";
 import {
   connectFleet,
   type Fleet,
   type FleetConnectOptions,
 } from "./connection.ts";
-import { FleetError, reasonOf } from "./error.ts";
+import { FleetError } from "./error.ts";
 
 /** One thing that was looked at. */
 export interface FleetCheck {

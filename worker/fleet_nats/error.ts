@@ -44,8 +44,3 @@ export class FleetError extends Error {
     this.fix = fix;
   }
 }
-
-/** The text of whatever was thrown. */
-export function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

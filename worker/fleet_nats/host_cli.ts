@@ -7,6 +7,7 @@ import { approvalOf } from "../cli/questions.ts";
 import {
   bulkheadHome,
   ensurePrivateDir,
+  reasonOf,
   writeFileAtomic,
 } from "@bulkhead/sandbox";
 import {
@@ -18,7 +19,7 @@ import type { Decider, ToolSource } from "../agents/driver.ts";
 import { createPosture } from "../posture.ts";
 import { runWorker, type Worker } from "../worker.ts";
 import type { Fleet } from "./connection.ts";
-import { FleetError, reasonOf } from "./error.ts";
+import { FleetError } from "./error.ts";
 import { hostDriver } from "./host_agents.ts";
 import { grantsOf } from "./job_options.ts";
 import type { JobRecord } from "./job_record.ts";

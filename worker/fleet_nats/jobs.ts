@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { reasonOf } from "@bulkhead/sandbox";
 import type { Fleet } from "./connection.ts";
 import { FleetError } from "./error.ts";
 import {
@@ -85,9 +86,7 @@ export async function putInQueue(fleet: Fleet, job: JobRecord): Promise<void> {
 function queueError(job: FleetJob, error: unknown): FleetError {
   return new FleetError(
     "stream_lost",
-    `Cannot queue the session "${job.sessionId}": ${
-      error instanceof Error ? error.message : error
-    }`,
+    `Cannot queue the session "${job.sessionId}": ${reasonOf(error)}`,
     "check that the server has room and that this user may queue",
     error,
   );

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { reasonOf } from "@bulkhead/sandbox";
 import type { Decider } from "../agents/driver.ts";
 import { atMost } from "../agents/_within.ts";
 import { connect, type WorkerClient } from "../client.ts";
@@ -12,7 +13,7 @@ import type { Worker } from "../worker.ts";
 import { Broadcast } from "./broadcast.ts";
 import type { Fleet } from "./connection.ts";
 import { serveCalls } from "./control.ts";
-import { FleetError, reasonOf } from "./error.ts";
+import { FleetError } from "./error.ts";
 import { HostBeat } from "./hosts.ts";
 import {
   acquireLease,

@@ -3,9 +3,9 @@
  *
  * @module
  */
+import { reasonOf } from "@bulkhead/sandbox";
 import { AckPolicy, type Consumer, type JsMsg } from "@nats-io/jetstream";
 import type { Fleet } from "./connection.ts";
-import { reasonOf } from "./error.ts";
 
 /** What becomes of an offer: it runs; nobody has to run it any more; others are to try. */
 export type Fate = "done" | "over" | "again";

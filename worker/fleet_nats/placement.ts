@@ -7,11 +7,12 @@
  *
  * @module
  */
+import { reasonOf } from "@bulkhead/sandbox";
 import type { Consumer, JsMsg } from "@nats-io/jetstream";
 import type { Worker } from "../worker.ts";
 import type { EndReason } from "../worker_options.ts";
 import type { Fleet } from "./connection.ts";
-import { FleetError, reasonOf } from "./error.ts";
+import { FleetError } from "./error.ts";
 import { HostBeat } from "./hosts.ts";
 import type { JobRecord } from "./job_record.ts";
 import { markDelivered, readJob, settleJob } from "./jobs.ts";

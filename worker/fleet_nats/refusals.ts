@@ -3,9 +3,10 @@
  *
  * @module
  */
+import { reasonOf } from "@bulkhead/sandbox";
 import { type JetStreamManager, jetstreamManager } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
-import { FleetError, reasonOf } from "./error.ts";
+import { FleetError } from "./error.ts";
 
 const MINIMUM = [2, 9, 0] as const;
 

@@ -3,8 +3,8 @@
  *
  * @module
  */
+import { reasonOf } from "@bulkhead/sandbox";
 import type { Fleet } from "./connection.ts";
-import { reasonOf } from "./error.ts";
 
 /** How long the same trouble is not told again. */
 const TELL_MS = 30_000;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { namedPermissions } from "@bulkhead/sandbox";
+import { namedPermissions, reasonOf } from "@bulkhead/sandbox";
 import { loadAssets, type PageAsset } from "./assets.ts";
 import { homeSource, type PageSource } from "./source.ts";
 
@@ -144,7 +144,7 @@ async function route(request: Request, context: Context): Promise<Response> {
     if (request.method !== "POST") return plain(405, "want GET or POST");
     return await act(context, verb, id, await bodyOf(request));
   } catch (error) {
-    return plain(502, error instanceof Error ? error.message : String(error));
+    return plain(502, reasonOf(error));
   }
 }
 

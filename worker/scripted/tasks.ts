@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { reasonOf } from "@bulkhead/sandbox";
 import type { PendingCall, Subagent } from "./call.ts";
 import { isJson, type Json } from "./output.ts";
 import type { ScriptStep, ToolStep } from "./script.ts";
@@ -75,7 +76,7 @@ async function callMcp(
     }
     return { content, isError: false, detail: content };
   } catch (error) {
-    return failed(error instanceof Error ? error.message : String(error));
+    return failed(reasonOf(error));
   }
 }
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { inheritedEnvironment, run } from "@bulkhead/sandbox";
+import { inheritedEnvironment, reasonOf, run } from "@bulkhead/sandbox";
 import type { Json } from "./output.ts";
 
 /** What a tool call gave. */
@@ -53,7 +53,7 @@ export async function runTool(
         );
     }
   } catch (error) {
-    return failed(error instanceof Error ? error.message : String(error));
+    return failed(reasonOf(error));
   }
 }
 

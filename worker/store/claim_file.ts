@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { readTextCapped } from "@bulkhead/sandbox";
+import { readTextCapped, reasonOf } from "@bulkhead/sandbox";
 import { readYaml, writeYaml, type YamlScalar } from "./yaml.ts";
 
 /** What a claim file says. */
@@ -132,7 +132,7 @@ export async function readClaimFile(path: string): Promise<Claim | undefined> {
   try {
     return parse(text);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = reasonOf(cause);
     throw new SyntaxError(
       `Cannot read the claim "${path}": ${why}; look at it and remove it by hand if nobody writes that session`,
       { cause },

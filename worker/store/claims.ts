@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { reasonOf } from "@bulkhead/sandbox";
 import { emitClaimEvent } from "./claim_events.ts";
 import {
   archiveClaimFile,
@@ -112,7 +113,7 @@ export async function acquireClaim(
     }
     return failure(`"${path}" changed under us ${ATTEMPTS} times; try again`);
   } catch (error) {
-    return failure(error instanceof Error ? error.message : String(error));
+    return failure(reasonOf(error));
   }
 }
 

@@ -8,6 +8,7 @@
 import {
   ensurePrivateDir,
   readTextCapped,
+  reasonOf,
   withFileLock,
   writeFileAtomic,
 } from "@bulkhead/sandbox";
@@ -121,7 +122,7 @@ async function read(path: string): Promise<Registry> {
     throw new StoreError(
       "damaged",
       path,
-      error instanceof Error ? error.message : String(error),
+      reasonOf(error),
     );
   }
   if (text.trim() === "") return empty();
@@ -132,7 +133,7 @@ async function read(path: string): Promise<Registry> {
     throw new StoreError(
       "damaged",
       path,
-      error instanceof Error ? error.message : String(error),
+      reasonOf(error),
     );
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {

@@ -7,6 +7,7 @@
 import {
   ensurePrivateDir,
   readJsonFile,
+  reasonOf,
   withFileLock,
   writeFileAtomic,
 } from "@bulkhead/sandbox";
@@ -91,7 +92,7 @@ export async function readState(
     throw new StoreError(
       "damaged",
       path,
-      error instanceof Error ? error.message : String(error),
+      reasonOf(error),
     );
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
