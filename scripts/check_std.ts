@@ -7,7 +7,9 @@
  * @module
  */
 
-const ROOT = new URL("..", import.meta.url).pathname;
+import { fromFileUrl } from "@std/path";
+
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 
 const copy = await Deno.makeTempDir({ prefix: "bulkhead-std-" });
 try {

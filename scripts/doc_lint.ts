@@ -8,8 +8,9 @@
  */
 
 import { PACKAGES } from "./publish.ts";
+import { fromFileUrl } from "@std/path";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 
 async function entryPoints(folder: string): Promise<string[]> {
   const text = await Deno.readTextFile(`${ROOT}${folder}/deno.json`);

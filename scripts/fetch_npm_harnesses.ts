@@ -7,6 +7,8 @@
  * @module
  */
 
+import { fromFileUrl } from "@std/path";
+
 /** The packages, each at the version whose behaviour the tests describe. */
 export const NPM_HARNESSES: readonly string[] = [
   "@mariozechner/pi-coding-agent@0.73.1",
@@ -19,7 +21,7 @@ export const NPM_FETCH_COMMAND = "deno run -A scripts/fetch_npm_harnesses.ts";
 
 /** Where they are installed. */
 export const NPM_HARNESS_DIR: string = decodeURIComponent(
-  new URL("../.cache/npm-harnesses", import.meta.url).pathname,
+  fromFileUrl(new URL("../.cache/npm-harnesses", import.meta.url)),
 );
 
 /** The file that says which packages are complete. */

@@ -7,6 +7,8 @@
  * @module
  */
 
+import { fromFileUrl } from "@std/path";
+
 /** Name of a pinned agent program. */
 export type HarnessName = "claude" | "codex" | "opencode" | "codex-acp";
 
@@ -158,7 +160,7 @@ export function harnessCache(): string {
     return chosen.startsWith("/") ? chosen : `${Deno.cwd()}/${chosen}`;
   }
   return decodeURIComponent(
-    new URL("../.cache/harnesses", import.meta.url).pathname,
+    fromFileUrl(new URL("../.cache/harnesses", import.meta.url)),
   );
 }
 

@@ -12,8 +12,9 @@ import { SUBCOMMANDS } from "../cli/completions.ts";
 import { VERBS } from "../cli/help.ts";
 import { REASONS } from "../tests/support/permission_reasons.ts";
 import { PACKAGES } from "./publish.ts";
+import { fromFileUrl } from "@std/path";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 const FILE = `${ROOT}docs/permissions.md`;
 
 /** What a row of any of the matrices has. */

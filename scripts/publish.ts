@@ -7,7 +7,9 @@
  * @module
  */
 
-const ROOT = new URL("..", import.meta.url).pathname;
+import { fromFileUrl } from "@std/path";
+
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 
 /** From the ground floor up, the umbrella last. */
 export const PACKAGES = ["sandbox", "plugins", "guard", "worker", "abi", "."];

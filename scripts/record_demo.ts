@@ -9,8 +9,9 @@
  */
 
 import { Terminal } from "../tests/support/terminal.ts";
+import { fromFileUrl } from "@std/path";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 const README = `${ROOT}README.md`;
 const BEGIN = "<!-- demo:begin -->";
 const END = "<!-- demo:end -->";

@@ -12,7 +12,9 @@
  * @module
  */
 
-const ROOT = new URL("..", import.meta.url).pathname;
+import { fromFileUrl } from "@std/path";
+
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 
 /** The members, the longest first. */
 const MEMBERS = ["worker", "plugins", "guard", "sandbox", "abi"];

@@ -8,8 +8,9 @@
  */
 
 import { PACKAGES } from "./publish.ts";
+import { fromFileUrl } from "@std/path";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 
 /** Each file that holds the version, with the line that holds it. */
 const PLACES: { file: string; pattern: RegExp }[] = [

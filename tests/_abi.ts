@@ -11,8 +11,9 @@ import {
   type NativePluginOptions,
 } from "@bulkhead/abi";
 import { hasTool, skip } from "./support/require_tool.ts";
+import { fromFileUrl } from "@std/path";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 const OWN = `${ROOT}tests/fixtures/abi`;
 const CASES = `${ROOT}tests/fixtures/cases/abi`;
 

@@ -1,6 +1,7 @@
 import { abiCommand } from "@bulkhead/abi/cli";
 import { processIo } from "@bulkhead/sandbox/command";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { build, canRun } from "./_abi.ts";
 
 const ignore = !await canRun();
@@ -141,7 +142,7 @@ test("call prints result, updates and errors in one object", async () => {
 
 test("call inside this process is one flag away", async () => {
   // It ends the process, so it needs one of its own.
-  const cli = new URL("../abi/cli.ts", import.meta.url).pathname;
+  const cli = fromFileUrl(new URL("../abi/cli.ts", import.meta.url));
   const library = await build("01_ok");
   for (
     const [tool, wanted] of [["probe_echo", 0], ["probe_fail", 1], [

@@ -6,6 +6,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { accounts, build, canRun, open, say } from "./_abi.ts";
 
 const ignore = !await canRun();
@@ -386,7 +387,10 @@ test("a plugin touches what it was given and nothing else", async () => {
     await touch("write", `${dir}/new`);
     await assertRejects(() => Deno.stat(`${dir}/new`), Deno.errors.NotFound);
     assertEquals(
-      await touch("read", new URL("../deno.json", import.meta.url).pathname),
+      await touch(
+        "read",
+        fromFileUrl(new URL("../deno.json", import.meta.url)),
+      ),
       "refused",
     );
     assertEquals(

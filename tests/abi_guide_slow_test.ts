@@ -1,10 +1,11 @@
 /** Every command of the guide to native plugins is typed to the letter. */
 import { digestPlugin } from "@bulkhead/plugins";
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { canRun } from "./_abi.ts";
 import { hasTool } from "./support/require_tool.ts";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 
 /** The command lines of a guide's shell blocks, without their comments. */
 async function commands(page: string): Promise<string[]> {

@@ -1,8 +1,9 @@
 /** Without bubblewrap a plugin is confined by Landlock: it works, and reaches no more than it may. */
 import { assertEquals } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { build, canRun } from "./_abi.ts";
 
-const CLI = new URL("../abi/cli.ts", import.meta.url).pathname;
+const CLI = fromFileUrl(new URL("../abi/cli.ts", import.meta.url));
 
 /** A directory with every program of the system but bubblewrap. */
 async function programs(dir: string): Promise<string> {

@@ -1,12 +1,13 @@
 import { generateHeader, scaffoldPlugin } from "@bulkhead/abi";
 import { PLUGIN_API, PLUGIN_API_SIZE, STRUCTS } from "../abi/layout.ts";
 import { assert, assertEquals } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { guardCode } from "../abi/thread_guard.ts";
 import { command } from "./_abi.ts";
 import { hasTool } from "./support/require_tool.ts";
 
 const HEADER = new URL("../abi/include/rpi_plugin.h", import.meta.url);
-const CASES = new URL("fixtures/cases/abi", import.meta.url).pathname;
+const CASES = fromFileUrl(new URL("fixtures/cases/abi", import.meta.url));
 const ignore = !hasTool("gcc");
 
 async function inTemp(fn: (dir: string) => Promise<void>): Promise<void> {

@@ -1,5 +1,6 @@
 import { CHILD_FLAGS } from "@bulkhead/abi/child";
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { build, canRun } from "./_abi.ts";
 import { type MatrixRow, testMatrix } from "./support/permission_matrix.ts";
 
@@ -93,7 +94,7 @@ async function child(
   const dir = await Deno.makeTempDir();
   const socket = `${dir}/s`;
   const listener = Deno.listen({ transport: "unix", path: socket });
-  const module = new URL("../abi/child.ts", import.meta.url).pathname;
+  const module = fromFileUrl(new URL("../abi/child.ts", import.meta.url));
   const process = new Deno.Command(Deno.execPath(), {
     args: [
       "run",

@@ -1,10 +1,11 @@
 import { AbiError, loadNativePlugin, NativeHost } from "@bulkhead/abi";
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { canRun, command, say } from "./_abi.ts";
 import { hasTool } from "./support/require_tool.ts";
 
 const ignore = !hasTool("cargo") || !await canRun();
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 
 async function cargo(...features: string[]): Promise<string> {
   const target = `${ROOT}.cache/abi/rust${

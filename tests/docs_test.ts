@@ -1,8 +1,9 @@
 /** What the documentation tells people to type exists, and its links lead somewhere. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl, toFileUrl } from "@std/path";
 import { bulkheadCommand } from "../cli/main.ts";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 
 /** The pages that people read, relative to the root. */
 async function pages(): Promise<string[]> {
@@ -157,11 +158,12 @@ Deno.test("docs: relative links resolve, headings too", async () => {
       .replace(/^```[^]*?^```/gm, "");
     for (const [, target = ""] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^[a-z]+:/.test(target)) continue;
-      const url = new URL(target, `file://${ROOT}${page}`);
-      const found = await Deno.stat(url.pathname).catch(() => undefined);
+      const url = new URL(target, toFileUrl(ROOT + page));
+      const path = fromFileUrl(url);
+      const found = await Deno.stat(path).catch(() => undefined);
       assert(found, `${page}: "${target}" leads nowhere`);
-      if (url.hash === "" || !url.pathname.endsWith(".md")) continue;
-      const headings = (await Deno.readTextFile(url.pathname))
+      if (url.hash === "" || !path.endsWith(".md")) continue;
+      const headings = (await Deno.readTextFile(path))
         .match(/^#+ .*$/gm) ?? [];
       assert(
         headings.some((line) =>

@@ -1,10 +1,11 @@
 /** Each example runs as the command in its head says. */
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { digestPlugin } from "@bulkhead/plugins";
 import { canRun } from "./_abi.ts";
 import { hasTool } from "./support/require_tool.ts";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 const BULKHEAD = ["run", "-A", `${ROOT}cli/main.ts`];
 
 async function deno(

@@ -5,6 +5,7 @@
  * @module
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { fleetOptions } from "../cli/run/placed.ts";
 import {
   connectFleet,
@@ -20,7 +21,7 @@ import { freePort, startNats, type TestServer } from "./support/nats_server.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { sideBySide, type Waiting } from "./support/side_by_side.ts";
 
-const ROOT = new URL("../", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("../", import.meta.url));
 
 interface Result {
   code: number;

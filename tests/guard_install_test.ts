@@ -6,6 +6,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { harnessByLabel } from "../guard/harnesses/mod.ts";
 import { HookFileError } from "../guard/hook_file.ts";
 import { armGuard, type ArmOptions } from "../guard/install.ts";
@@ -1083,7 +1084,7 @@ async function killedAtEveryStep(
         "run",
         "-A",
         "--no-lock",
-        `--config=${new URL("../deno.json", import.meta.url).pathname}`,
+        `--config=${fromFileUrl(new URL("../deno.json", import.meta.url))}`,
         file,
         new URL("../guard/", import.meta.url).href,
         c.root,

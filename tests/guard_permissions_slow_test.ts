@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { type MatrixRow, testMatrix } from "./support/permission_matrix.ts";
 
 const from = (names: string): string =>
@@ -173,12 +174,12 @@ async function hook(
   const child = new Deno.Command(Deno.execPath(), {
     args: [
       "run",
-      `--config=${new URL("../deno.json", import.meta.url).pathname}`,
+      `--config=${fromFileUrl(new URL("../deno.json", import.meta.url))}`,
       "--no-lock",
       "--no-prompt",
       "--no-check",
       ...flags,
-      new URL("../guard/hook.ts", import.meta.url).pathname,
+      fromFileUrl(new URL("../guard/hook.ts", import.meta.url)),
       "--harness",
       "claude-code",
       ...args,

@@ -1,10 +1,11 @@
 /** The shell blocks of the guides, typed as they stand, into a shell on a terminal. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { comesTrue, speakingOf } from "./support/processes.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { Terminal } from "./support/terminal.ts";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 const ignore = !hasTool("script", "apt-get install util-linux") ||
   !hasTool("bash", "apt-get install bash");
 

@@ -4,6 +4,7 @@
  * has it.
  */
 import { assert, assertEquals } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { digestPlugin } from "@bulkhead/plugins";
 import { SUBCOMMANDS } from "../cli/completions.ts";
 import { VERBS } from "../cli/help.ts";
@@ -11,7 +12,7 @@ import { bulkheadCommand } from "../cli/main.ts";
 import { canRun } from "./_abi.ts";
 import { hasTool } from "./support/require_tool.ts";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 
 /** One example, in the order in which they are typed. */
 interface Step {

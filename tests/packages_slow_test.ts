@@ -4,9 +4,10 @@
  * use, shows here.
  */
 import { assert, assertEquals } from "@std/assert";
+import { fromFileUrl, toFileUrl } from "@std/path";
 import { PACKAGES } from "../scripts/publish.ts";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 
 /** The files that a package would upload, relative to its folder. */
 async function published(folder: string): Promise<string[]> {
@@ -17,7 +18,7 @@ async function published(folder: string): Promise<string[]> {
   }).output();
   const said = new TextDecoder().decode(stderr);
   assert(success, said);
-  const base = `file://${new URL(`${folder}/`, `file://${ROOT}`).pathname}`;
+  const base = toFileUrl(`${ROOT}${folder}/`).href;
   return said.split("\n").flatMap((line) => {
     const url = /^\s+(file:\S+) \(/.exec(line)?.[1];
     return url?.startsWith(base)

@@ -1,7 +1,8 @@
 /** The matrix has no holes: `scripts/permission_table.ts` counts what is exported. */
 import { assertEquals } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 
 Deno.test("permissions: every command and every exported async function has a row or a reason", async () => {
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {

@@ -2,12 +2,13 @@
  * Every adapter inside the real package it is for.
  */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { textResult, type Tool } from "@bulkhead/plugins";
 import { toClaudeAgentServer } from "@bulkhead/plugins/serve";
 import { makeWorld } from "./support/agent_world.ts";
 import { findHarness } from "./support/harnesses.ts";
 
-const ADAPTERS = new URL("./fixtures/adapters/", import.meta.url).pathname;
+const ADAPTERS = fromFileUrl(new URL("./fixtures/adapters/", import.meta.url));
 
 /** Runs the tests of a file that imports packages which nothing else here needs. */
 async function testWithPackages(file: string, passed: string): Promise<void> {

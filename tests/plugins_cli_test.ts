@@ -4,11 +4,12 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { InstallError, installPlugin } from "@bulkhead/plugins";
 import { hasTool } from "./support/require_tool.ts";
 
-const CLI = new URL("../plugins/cli.ts", import.meta.url).pathname;
-const CONFIG = new URL("../deno.json", import.meta.url).pathname;
+const CLI = fromFileUrl(new URL("../plugins/cli.ts", import.meta.url));
+const CONFIG = fromFileUrl(new URL("../deno.json", import.meta.url));
 const ARGV = ["run", "-A", "--no-prompt", `--config=${CONFIG}`, CLI];
 
 interface Ran {

@@ -1,11 +1,12 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { installPlugin, scaffoldPlugin, toolName } from "@bulkhead/plugins";
 import { run } from "@bulkhead/sandbox";
 import { type AgentWorld, makeWorld } from "./support/agent_world.ts";
 import { findHarness } from "./support/harnesses.ts";
 
-const CLI = new URL("../plugins/cli.ts", import.meta.url).pathname;
-const CONFIG = new URL("../deno.json", import.meta.url).pathname;
+const CLI = fromFileUrl(new URL("../plugins/cli.ts", import.meta.url));
+const CONFIG = fromFileUrl(new URL("../deno.json", import.meta.url));
 /** Long enough that every client's prefix would break the limit of the providers without the served form. */
 const LONG = `${"long_tool_name_".repeat(4)}end`;
 

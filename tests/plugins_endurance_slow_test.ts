@@ -2,10 +2,12 @@
  * Ten thousand calls through the served command line: memory flat, no process, descriptor or file left.
  */
 import { assert, assertEquals } from "@std/assert";
+import { fromFileUrl } from "@std/path";
+import { TextLineStream } from "@std/streams";
 import { installPlugin } from "@bulkhead/plugins";
 
-const CLI = new URL("../plugins/cli.ts", import.meta.url).pathname;
-const CONFIG = new URL("../deno.json", import.meta.url).pathname;
+const CLI = fromFileUrl(new URL("../plugins/cli.ts", import.meta.url));
+const CONFIG = fromFileUrl(new URL("../deno.json", import.meta.url));
 /** The allocator takes what it wants within the first few thousand spawns, then nothing more. */
 const WARM_UP = 8_000;
 const CALLS = 10_000;
@@ -109,17 +111,12 @@ env = ["BULKHEAD_ENDURANCE"]
       );
     const waiting = new Map<number, (message: string) => void>();
     const reading = (async () => {
-      let rest = "";
-      for await (
-        const chunk of server.stdout.pipeThrough(new TextDecoderStream())
-      ) {
-        const lines = (rest + chunk).split("\n");
-        rest = lines.pop() ?? "";
-        for (const line of lines) {
-          const id = JSON.parse(line).id;
-          waiting.get(id)?.(line);
-          waiting.delete(id);
-        }
+      const lines = server.stdout.pipeThrough(new TextDecoderStream())
+        .pipeThrough(new TextLineStream());
+      for await (const line of lines) {
+        const id = JSON.parse(line).id;
+        waiting.get(id)?.(line);
+        waiting.delete(id);
       }
     })();
     const call = (id: number, name: string) => {

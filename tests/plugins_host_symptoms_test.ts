@@ -6,6 +6,7 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import {
   fireHooks,
   installPlugin,
@@ -18,7 +19,9 @@ import { script, writeFiles } from "../plugins/testing/world.ts";
 import { pathWithout, runPlayer } from "./support/plugin_cases.ts";
 import { symptom } from "./support/plugin_symptom.ts";
 
-const cases = new URL("./fixtures/cases/plugins/", import.meta.url).pathname;
+const cases = fromFileUrl(
+  new URL("./fixtures/cases/plugins/", import.meta.url),
+);
 
 const TOOL = '[[tools]]\nname = "t"\ncommand = "cat"\n';
 

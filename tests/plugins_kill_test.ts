@@ -5,12 +5,13 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { World } from "../plugins/testing/world.ts";
 import { livingProcesses } from "../scripts/_plugin_processes.ts";
 import { pathWithout } from "./support/plugin_cases.ts";
 import { hasTool } from "./support/require_tool.ts";
 
-const config = new URL("../deno.json", import.meta.url).pathname;
+const config = fromFileUrl(new URL("../deno.json", import.meta.url));
 
 /** Starts a host that calls a tool which never ends, and kills it when the tool runs. */
 async function killHost(waits: string, path?: string): Promise<void> {

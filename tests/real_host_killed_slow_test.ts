@@ -1,11 +1,12 @@
 /** Whoever hosts an agent is killed in the middle of a command: the agent, its hooks, its commands end as well. */
 
 import { assert, assertEquals } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { makeWorld } from "./support/agent_world.ts";
 import { findHarness, type HarnessName } from "./support/harnesses.ts";
 
-const HOST = new URL("./support/host_process.ts", import.meta.url).pathname;
-const CONFIG = new URL("../deno.json", import.meta.url).pathname;
+const HOST = fromFileUrl(new URL("./support/host_process.ts", import.meta.url));
+const CONFIG = fromFileUrl(new URL("../deno.json", import.meta.url));
 
 /** Waits until a file is there. */
 async function appears(dir: string, name: string): Promise<void> {

@@ -1,11 +1,12 @@
 /** `worker start` with real agents: the worker in the background has what its driver needs, and no more. */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { makeWorld } from "./support/agent_world.ts";
 import { findHarness } from "./support/harnesses.ts";
 
-const CLI = new URL("../worker/cli.ts", import.meta.url).pathname;
-const CONFIG = new URL("../deno.json", import.meta.url).pathname;
+const CLI = fromFileUrl(new URL("../worker/cli.ts", import.meta.url));
+const CONFIG = fromFileUrl(new URL("../deno.json", import.meta.url));
 const DECODER = new TextDecoder();
 
 const AGENTS = [

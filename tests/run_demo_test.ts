@@ -4,10 +4,11 @@ import {
   assertNotEquals,
   assertStringIncludes,
 } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { DEMO_PREFIX } from "../cli/run/places.ts";
 import { bulkhead, CLI, withRunWorld } from "./support/run_world.ts";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 const GREETING = `${ROOT}worker/scripted/examples/greeting.json`;
 
 /** The objects of `--json` of one type. */

@@ -1,10 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { alive, comesTrue, exists, speakingOf } from "./support/processes.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { BULKHEAD, bulkhead } from "./support/run_world.ts";
 import { waitingDemo } from "./support/waiting_demo.ts";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 const DENO = `deno@${Deno.version.deno}`;
 const noNpx = !hasTool("npx", "install Node.js");
 

@@ -3,8 +3,9 @@
  * Landlock where bwrap is not on PATH, refuse the same.
  */
 import { assertEquals } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 
-const ROOT = new URL("..", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("..", import.meta.url));
 const NOBODY = 65534;
 const isRoot = Deno.uid() === 0;
 

@@ -1,6 +1,7 @@
 /** The command line of workers: the seed's form, and the verbs against a running worker. */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import type { CommandIo } from "@bulkhead/sandbox/command";
 import { scriptedDriver } from "@bulkhead/worker";
 import { workerCommand } from "@bulkhead/worker/cli";
@@ -399,8 +400,8 @@ Deno.test("worker: start puts a worker into the background with the flags it nee
   const claims = Deno.env.get("FNO_CLAIMS_ROOT");
   Deno.env.set("FNO_CLAIMS_ROOT", world.root);
   try {
-    const cli = new URL("../worker/cli.ts", import.meta.url).pathname;
-    const config = new URL("../deno.json", import.meta.url).pathname;
+    const cli = fromFileUrl(new URL("../worker/cli.ts", import.meta.url));
+    const config = fromFileUrl(new URL("../deno.json", import.meta.url));
     const started = await new Deno.Command(Deno.execPath(), {
       args: [
         "run",

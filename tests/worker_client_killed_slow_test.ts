@@ -1,12 +1,13 @@
 /** Clients killed with SIGKILL at every step: the session never notices. */
 
 import { assert, assertEquals } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { connect, listWorkers, type Worker } from "@bulkhead/worker";
 import { exists, speakingOf } from "./support/processes.ts";
 import { FAKE_EMITTER, INIT, WorkerWorld } from "./support/worker_world.ts";
 
-const ROOT = new URL("../deno.json", import.meta.url).pathname;
-const CLI = new URL("../worker/cli.ts", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("../deno.json", import.meta.url));
+const CLI = fromFileUrl(new URL("../worker/cli.ts", import.meta.url));
 const BOUND_MS = 60_000;
 
 const ASKS =

@@ -4,6 +4,7 @@
  * @module
  */
 import { assert, assertEquals } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import {
   processStart,
   SCRIPTED_AGENT_PERMISSIONS,
@@ -11,7 +12,8 @@ import {
 } from "@bulkhead/worker";
 import { WATCHDOG_PERMISSIONS } from "../worker/fleet_nats/watchdog.ts";
 
-const root = (path: string) => new URL(`../${path}`, import.meta.url).pathname;
+const root = (path: string) =>
+  fromFileUrl(new URL(`../${path}`, import.meta.url));
 
 /** A script that uses everything: a file written and read, a shell, the environment. */
 const SCRIPT = JSON.stringify({

@@ -6,6 +6,7 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import {
   connect,
   findRow,
@@ -20,7 +21,7 @@ import {
   WorkerWorld,
 } from "./support/worker_world.ts";
 
-const ROOT = new URL("../deno.json", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("../deno.json", import.meta.url));
 
 interface Running {
   readonly child: Deno.ChildProcess;

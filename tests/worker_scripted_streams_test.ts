@@ -10,6 +10,7 @@ import {
   type ScriptTurn,
 } from "@bulkhead/worker";
 import { assert, assertEquals } from "@std/assert";
+import { TextLineStream } from "@std/streams";
 
 type Json = Record<string, unknown>;
 
@@ -114,13 +115,10 @@ async function play(capture: Capture): Promise<Played> {
   const played: Played = { frames: [], stderr: "", code: -1 };
   let grown = Promise.withResolvers<void>();
   const reading = (async () => {
-    let rest = "";
-    for await (
-      const chunk of child.stdout.pipeThrough(new TextDecoderStream())
-    ) {
-      const parts = (rest + chunk).split("\n");
-      rest = parts.pop() ?? "";
-      for (const part of parts) played.frames.push(JSON.parse(part));
+    const lines = child.stdout.pipeThrough(new TextDecoderStream())
+      .pipeThrough(new TextLineStream());
+    for await (const line of lines) {
+      played.frames.push(JSON.parse(line));
       grown.resolve();
       grown = Promise.withResolvers();
     }

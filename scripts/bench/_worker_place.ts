@@ -4,10 +4,12 @@
  * @module
  */
 
-const CLI = new URL("../../worker/cli.ts", import.meta.url).pathname;
+import { fromFileUrl } from "@std/path";
+
+const CLI = fromFileUrl(new URL("../../worker/cli.ts", import.meta.url));
 
 /** The configuration that everything of ours runs with. */
-export const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
+export const CONFIG = fromFileUrl(new URL("../../deno.json", import.meta.url));
 
 /** A running worker; it ends with the scope. */
 export interface Place extends AsyncDisposable {

@@ -1,6 +1,7 @@
 import { loadNativePlugin, type NativePlugin } from "@bulkhead/abi";
 import { build, canRun } from "../../tests/_abi.ts";
 import { type BenchCase, median, percentile, time } from "./harness.ts";
+import { fromFileUrl } from "@std/path";
 
 type Measure = number | { skipped: string };
 
@@ -89,7 +90,7 @@ async function measureInProcess(): Promise<InProcess | undefined> {
     Deno.exit(0);`;
   const file = await Deno.makeTempFile({ suffix: ".ts" });
   await Deno.writeTextFile(file, program);
-  const config = new URL("../../deno.json", import.meta.url).pathname;
+  const config = fromFileUrl(new URL("../../deno.json", import.meta.url));
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["run", `--config=${config}`, "--no-lock", "-A", file],
   }).output();
@@ -117,7 +118,7 @@ async function startRatio(): Promise<Measure> {
   if (!await canRun()) return SKIPPED;
   const library = await build("trivial");
   const empty = await Deno.makeTempFile({ suffix: ".ts" });
-  const config = new URL("../../deno.json", import.meta.url).pathname;
+  const config = fromFileUrl(new URL("../../deno.json", import.meta.url));
   const ours: number[] = [];
   const bare: number[] = [];
   for (let i = -3; i < 20; i++) {

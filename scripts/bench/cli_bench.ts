@@ -8,6 +8,7 @@
 import { readLines, startProcess } from "@bulkhead/sandbox";
 import { scriptedCommand } from "@bulkhead/worker";
 import { type BenchCase, median, time } from "./harness.ts";
+import { fromFileUrl } from "@std/path";
 
 const ROUNDS = 15;
 
@@ -17,7 +18,7 @@ const ROUNDS = 15;
  */
 const SHARE_BOUND = 7.2;
 
-const CLI = new URL("../../cli/main.ts", import.meta.url).pathname;
+const CLI = fromFileUrl(new URL("../../cli/main.ts", import.meta.url));
 const DENO = [Deno.execPath(), "run", "-A"];
 const SCRIPT = { schema: 1, turns: [{ steps: [{ say: "hello" }] }] };
 

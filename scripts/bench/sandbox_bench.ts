@@ -1,5 +1,6 @@
 import { isolate, probeIsolation, run } from "@bulkhead/sandbox";
 import { type BenchCase, ratio } from "./harness.ts";
+import { fromFileUrl } from "@std/path";
 
 const TRUE = "/bin/true";
 
@@ -34,7 +35,7 @@ async function flood(): Promise<number> {
     console.log(peak() - before);`;
   const file = await Deno.makeTempFile({ suffix: ".ts" });
   await Deno.writeTextFile(file, program);
-  const config = new URL("../../deno.json", import.meta.url).pathname;
+  const config = fromFileUrl(new URL("../../deno.json", import.meta.url));
   const output = await bare([
     Deno.execPath(),
     "run",

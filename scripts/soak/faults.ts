@@ -3,6 +3,7 @@ import { run, startProcess, writeFileAtomic } from "@bulkhead/sandbox";
 import { digestPlugin, loadPlugins, type Tool } from "@bulkhead/plugins";
 import { connect, runWorker, scriptedDriver } from "@bulkhead/worker";
 import { comesTrue, speakingOf } from "../../tests/support/processes.ts";
+import { fromFileUrl } from "@std/path";
 
 /** One kind of fault. */
 export interface Fault {
@@ -15,7 +16,7 @@ export interface Fault {
   inject(dir: string, round: number): Promise<string | void>;
 }
 
-const CLI = new URL("../../cli/main.ts", import.meta.url).pathname;
+const CLI = fromFileUrl(new URL("../../cli/main.ts", import.meta.url));
 
 function check(condition: boolean, message: string): void {
   if (!condition) throw new Error(message);
@@ -200,10 +201,12 @@ export const FAULTS: readonly Fault[] = [
   {
     name: "abi: a library dies in every way and is started again",
     async inject(dir, round) {
-      const source = new URL(
-        "../../tests/fixtures/cases/abi/17_crash.c",
-        import.meta.url,
-      ).pathname;
+      const source = fromFileUrl(
+        new URL(
+          "../../tests/fixtures/cases/abi/17_crash.c",
+          import.meta.url,
+        ),
+      );
       const library = `${dir}/crash.so`;
       const flags = "-std=gnu11 -O1 -w -shared -fPIC -lpthread".split(" ");
       const built = await run(["gcc", "-o", library, source, ...flags])

@@ -7,6 +7,7 @@
  */
 
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 
 /** One command. */
 export interface CommandRow {
@@ -30,7 +31,7 @@ export interface CommandRow {
   after?: (dir: string) => Promise<void>;
 }
 
-const ROOT = new URL("../../", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 
 /**
  * Runs `bulkhead` with all permissions, for a row that needs something to be there.

@@ -6,8 +6,9 @@
 
 import type { Fleet } from "@bulkhead/worker/fleet";
 import { eventually } from "./eventually.ts";
+import { fromFileUrl } from "@std/path";
 
-const ROOT = new URL("../../", import.meta.url).pathname;
+const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 
 /** Starts `tests/support/<name>` and waits until it says that it is ready; `under` goes before its command line. */
 export async function startProgram(

@@ -6,6 +6,7 @@
  */
 
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 
 /** One entry point. */
 export interface MatrixRow {
@@ -27,7 +28,7 @@ export interface MatrixRow {
   prepare?: (dir: string) => Promise<void>;
 }
 
-const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
+const CONFIG = fromFileUrl(new URL("../../deno.json", import.meta.url));
 
 /** What a child said of its one call. */
 interface Outcome {

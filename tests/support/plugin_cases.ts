@@ -5,10 +5,12 @@
  */
 
 import { assert, assertEquals } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 
-const cases = new URL("../fixtures/cases/", import.meta.url).pathname;
-const player =
-  new URL("../../scripts/play_plugin_cases.ts", import.meta.url).pathname;
+const cases = fromFileUrl(new URL("../fixtures/cases/", import.meta.url));
+const player = fromFileUrl(
+  new URL("../../scripts/play_plugin_cases.ts", import.meta.url),
+);
 
 /** Plays a set of cases and asserts that all pass. */
 export async function playSet(

@@ -5,8 +5,10 @@
  * @module
  */
 
+import { fromFileUrl } from "@std/path";
+
 /** The command line's entry. */
-export const CLI = new URL("../../cli/main.ts", import.meta.url).pathname;
+export const CLI = fromFileUrl(new URL("../../cli/main.ts", import.meta.url));
 
 /** How the command line is started. */
 export const BULKHEAD: readonly string[] = [

@@ -5,6 +5,7 @@
  * @module
  */
 import { type AgentScript, scriptedAgentEntry } from "@bulkhead/worker";
+import { TextLineStream } from "@std/streams";
 
 /** A JSON object from or to the agent. */
 export type Json = Record<string, unknown>;
@@ -212,17 +213,13 @@ export class ScriptedHost implements AsyncDisposable {
   }
 
   async #read(): Promise<void> {
-    let rest = "";
-    for await (
-      const chunk of this.child.stdout.pipeThrough(new TextDecoderStream())
-    ) {
-      const parts = (rest + chunk).split("\n");
-      rest = parts.pop() ?? "";
-      for (const part of parts) this.#take(part);
+    const lines = this.child.stdout.pipeThrough(new TextDecoderStream())
+      .pipeThrough(new TextLineStream());
+    for await (const line of lines) {
+      this.#take(line);
       this.#grown.resolve();
       this.#grown = Promise.withResolvers();
     }
-    if (rest !== "") this.#take(rest);
     this.#grown.resolve();
   }
 

@@ -5,6 +5,7 @@
  */
 
 import { assert } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import {
   argvDriver,
   encodeMessage,
@@ -22,8 +23,8 @@ import {
 /** An object out of JSON. */
 export type Json = Record<string, unknown>;
 
-const CLI = new URL("../../worker/cli.ts", import.meta.url).pathname;
-const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
+const CLI = fromFileUrl(new URL("../../worker/cli.ts", import.meta.url));
+const CONFIG = fromFileUrl(new URL("../../deno.json", import.meta.url));
 
 /** The line of a `system/init` without anything. */
 export const INIT =
