@@ -225,10 +225,7 @@ export async function answerAction(
     const value = QUEUED.has(name) ? await queued(answer) : await answer;
     return { rc: ACTION_OK, text: stringifyJson(value) };
   } catch (error) {
-    return failure(
-      ACTION_ERROR,
-      reasonOf(error),
-    );
+    return failure(ACTION_ERROR, reasonOf(error));
   }
 }
 

@@ -111,7 +111,7 @@ export async function readJsonFile(
 
 /** The line and the reason without the excerpt of the text, which V8 adds to some messages in place of the position. */
 function jsonProblem(text: string, error: unknown): string {
-  const reason = (reasonOf(error))
+  const reason = reasonOf(error)
     .replace(/, (?:\.\.\.)?".*is not valid JSON$/s, "")
     .replace(/(?: in JSON)? at position .*$/s, "")
     .replaceAll("\n", "\\n");

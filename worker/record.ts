@@ -257,9 +257,7 @@ export class WorkerRecord {
     try {
       return await readState(this.#home, this.#options.shortId);
     } catch (error) {
-      this.#options.log?.(
-        reasonOf(error),
-      );
+      this.#options.log?.(reasonOf(error));
       return undefined;
     }
   }

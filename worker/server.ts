@@ -347,9 +347,5 @@ function failureBody(request: RpcRequest, error: unknown): string {
   if (error instanceof RpcError) {
     return errorBody(request.id, error.code, error.message);
   }
-  return errorBody(
-    request.id,
-    "internal",
-    reasonOf(error),
-  );
+  return errorBody(request.id, "internal", reasonOf(error));
 }

@@ -218,11 +218,7 @@ function encodeOrExplain(json: string): Uint8Array {
     const id = /^\{"id":(\d+)/.exec(json)?.[1];
     if (id === undefined) throw error;
     return encodeMessage(
-      errorBody(
-        id,
-        "internal",
-        reasonOf(error),
-      ),
+      errorBody(id, "internal", reasonOf(error)),
     );
   }
 }

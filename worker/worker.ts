@@ -227,9 +227,7 @@ export class Worker implements AsyncDisposable {
   #claimTold(): void {
     this.#claimed = this.session.sessionId;
     this.#record.claim(this.#claimed).catch((error) => {
-      this.#options.log?.(
-        reasonOf(error),
-      );
+      this.#options.log?.(reasonOf(error));
       return this.#close("session-held");
     }).catch((error) => this.#rejectEnded(error));
   }

@@ -210,10 +210,7 @@ function checkedPin(text: string): string {
   try {
     parseTrustPin(text);
   } catch (error) {
-    throw new UsageError(
-      reasonOf(error),
-      "--trust-plugin NAME=sha256:…",
-    );
+    throw new UsageError(reasonOf(error), "--trust-plugin NAME=sha256:…");
   }
   return text;
 }

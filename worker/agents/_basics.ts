@@ -52,11 +52,7 @@ export function startError(
   error: unknown,
   end: AgentEnd,
 ): AgentStartError {
-  return new AgentStartError(
-    name,
-    reasonOf(error),
-    end,
-  );
+  return new AgentStartError(name, reasonOf(error), end);
 }
 
 /**

@@ -302,11 +302,7 @@ class AcpDriver implements AgentDriver {
         answer,
       );
     } catch (error) {
-      frames = this.#frames.ended(
-        "error",
-        {},
-        reasonOf(error),
-      );
+      frames = this.#frames.ended("error", {}, reasonOf(error));
     }
     this.#busy = false;
     for (const askId of [...this.#asks.keys()]) this.#withdraw(askId);
@@ -361,11 +357,7 @@ class AcpDriver implements AgentDriver {
 
   #serve(running: Running, id: RpcId, work: () => Promise<JsonObject>): void {
     work().then((result) => running.rpc.respond(id, result)).catch((error) =>
-      running.rpc.refuse(
-        id,
-        FAILED,
-        reasonOf(error),
-      )
+      running.rpc.refuse(id, FAILED, reasonOf(error))
     ).catch((error) => this.#host.log(`Cannot answer the agent: ${error}`));
   }
 

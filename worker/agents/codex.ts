@@ -26,30 +26,22 @@ import type {
   AskAnswer,
 } from "./driver.ts";
 import { JsonRpc, RpcError, type RpcId } from "./json_rpc.ts";
+import type { ProgramOptions } from "./program_options.ts";
 import { watchLeftovers } from "./leftovers.ts";
 import { hookEntry } from "./relays.ts";
 
 export type * from "./driver.ts";
+export type * from "./program_options.ts";
 export type * from "../frame.ts";
 
 /** Options of {@linkcode codexDriver}. */
-export interface CodexOptions {
-  /**
-   * The program, and what stands before our arguments.
-   *
-   * @default the native program behind `codex` on the PATH
-   */
-  readonly command?: readonly string[];
-  /** Variables on top of the inherited ones. */
-  readonly env?: Readonly<Record<string, string>>;
+export interface CodexOptions extends ProgramOptions {
   /**
    * When Codex asks by itself: `on-request` for what its sandbox does not allow, `untrusted` for everything.
    *
    * @default {"on-request"}
    */
   readonly approvals?: "on-request" | "untrusted";
-  /** The guard's marker: it decides when the worker is gone. */
-  readonly marker?: string;
   /**
    * How long Codex may take until its gate is confirmed.
    *

@@ -32,24 +32,16 @@ import {
 } from "./opencode_start.ts";
 import { findOpencode } from "./opencode_program.ts";
 import { askReply, promptBody } from "./opencode_words.ts";
+import type { ProgramOptions } from "./program_options.ts";
 import { atMost, within } from "./_within.ts";
 import type { AgentStartError } from "./start_error.ts";
 
 export type * from "./driver.ts";
+export type * from "./program_options.ts";
 export type * from "../frame.ts";
 
 /** Options of {@linkcode openCodeDriver}. */
-export interface OpenCodeOptions {
-  /**
-   * The program, and what stands before our arguments.
-   *
-   * @default the native program behind `opencode` on the PATH
-   */
-  readonly command?: readonly string[];
-  /** Variables on top of the inherited ones. */
-  readonly env?: Readonly<Record<string, string>>;
-  /** The guard's marker: it decides when the worker is gone. */
-  readonly marker?: string;
+export interface OpenCodeOptions extends ProgramOptions {
   /**
    * How long OpenCode may take until it listens.
    *

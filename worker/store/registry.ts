@@ -119,22 +119,14 @@ async function read(path: string): Promise<Registry> {
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return empty();
     if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new StoreError(
-      "damaged",
-      path,
-      reasonOf(error),
-    );
+    throw new StoreError("damaged", path, reasonOf(error));
   }
   if (text.trim() === "") return empty();
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new StoreError(
-      "damaged",
-      path,
-      reasonOf(error),
-    );
+    throw new StoreError("damaged", path, reasonOf(error));
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new StoreError("damaged", path, "it is no JSON object");

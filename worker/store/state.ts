@@ -89,11 +89,7 @@ export async function readState(
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     if (error instanceof Deno.errors.NotCapable) throw error;
-    throw new StoreError(
-      "damaged",
-      path,
-      reasonOf(error),
-    );
+    throw new StoreError("damaged", path, reasonOf(error));
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new StoreError("damaged", path, "it is no JSON object");
