@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { resultText, type ToolResult } from "@bulkhead/plugins";
 import { exists, script, World } from "./testing/world.ts";
 
@@ -218,7 +219,7 @@ Deno.test("execute() of a Deno tool works when deno lies under the home, as from
     console.log(resultText(await outcome.tools[0].execute({})));`;
   const file = `${world.temp}/main.ts`;
   await Deno.writeTextFile(file, program);
-  const config = new URL("../deno.json", import.meta.url).pathname;
+  const config = fromFileUrl(new URL("../deno.json", import.meta.url));
   const output = await new Deno.Command(`${bin}/deno`, {
     args: ["run", "-A", "--no-lock", `--config=${config}`, file],
     env: { HOME: home, DENO_DIR: await denoDir() },

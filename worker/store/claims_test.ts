@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { type Claim, claimPath, readClaim } from "./claim_file.ts";
 import {
   acquireClaim,
@@ -372,7 +373,7 @@ Deno.test("acquireClaim() lets exactly one of many racing processes win a dead c
       await Deno.stdin.read(new Uint8Array(1));`;
     const file = `${root}/racer.ts`;
     await Deno.writeTextFile(file, program);
-    const config = new URL("../../deno.json", import.meta.url).pathname;
+    const config = fromFileUrl(new URL("../../deno.json", import.meta.url));
     const racers = Array.from(
       { length: 8 },
       () =>
