@@ -185,14 +185,18 @@ class CallDriver {
     }
     this.#wake?.();
     const { cancelGraceMs, stuckMs, onWedged } = this.#options;
+    // A little earlier: a tool that is between two polls is destroyed before its caller is answered.
+    const early = Math.min(100, cancelGraceMs / 4);
     this.#timers.push(
-      // A little earlier: a tool that is between two polls is destroyed before its caller is answered.
       setTimeout(() => {
         this.#ignored = true;
         this.#wake?.();
-      }, cancelGraceMs - Math.min(100, cancelGraceMs / 4)),
-      // A function that still runs keeps the handle; only the caller goes.
-      setTimeout(() => this.#settle("cancelled", ""), cancelGraceMs),
+        // A function that still runs keeps the handle; only the caller goes. Set only now: on a busy machine two
+        // timers that are both due may fire in any order.
+        this.#timers.push(
+          setTimeout(() => this.#settle("cancelled", ""), early),
+        );
+      }, cancelGraceMs - early),
       setTimeout(
         () => onWedged?.(this.#where),
         Math.max(stuckMs, cancelGraceMs),
