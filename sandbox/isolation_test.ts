@@ -111,6 +111,30 @@ Deno.test("confined: the home's files cannot be read", async () => {
   }
 });
 
+Deno.test("confined: a program that is an absolute link inside its own prefix starts", async () => {
+  for (const where of [".venv/bin/tool", "tool"]) {
+    for (const backend of await backends()) {
+      const dir = await Deno.makeTempDir();
+      const file = `${dir}/${where}`;
+      await Deno.mkdir(`${dir}/.venv/bin`, { recursive: true });
+      await Deno.symlink("/usr/bin/cat", file);
+      await Deno.writeTextFile(`${dir}/in`, "read");
+      for (const grant of ["read", "write"] as const) {
+        const call = (): Promise<RunResult> =>
+          run([file, `${dir}/in`], {
+            cwd: dir,
+            isolation: { policy: { [grant]: [dir] } },
+          });
+        const result = backend === "landlock"
+          ? await withoutBwrap(call)
+          : await call();
+        assertEquals([result.stderr, result.stdout], ["", "read"]);
+      }
+      await Deno.remove(dir, { recursive: true });
+    }
+  }
+});
+
 Deno.test("confined: no network unless asked for", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr as Deno.NetAddr;

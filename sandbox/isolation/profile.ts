@@ -1,6 +1,6 @@
 import { findExecutable, interpreterOf } from "../executable.ts";
 import type { IsolateOptions } from "../isolation.ts";
-import { resolveTarget } from "../paths.ts";
+import { isInside, resolveTarget } from "../paths.ts";
 
 /** The concrete paths of one confined call. */
 export interface IsolationPaths {
@@ -80,9 +80,19 @@ export function isolationPaths(
 ): IsolationPaths {
   const { policy, cwd, env } = options;
   const home = env.HOME?.startsWith("/") ? env.HOME : undefined;
+  const read = [...policy.read ?? []];
+  const write = [...policy.write ?? []];
+  const program = programPaths(argv[0] ?? "", options, home);
+  // What lies in a granted directory comes with it. A mount of its own fails where it
+  // is a link, as a virtual environment's `bin/python3` is: bwrap follows it, out of
+  // the root that it is building. Where the link leads is granted by itself.
+  const granted = [...read, ...write, ...program];
+  const apart = program.filter((path) =>
+    !granted.some((dir) => dir !== path && isInside(path, dir))
+  );
   return {
-    read: [...policy.read ?? [], ...programPaths(argv[0] ?? "", options, home)],
-    write: [...policy.write ?? []],
+    read: [...read, ...apart],
+    write,
     net: policy.net === true ||
       (Array.isArray(policy.net) && policy.net.length > 0),
     unixSockets: policy.unixSockets ?? false,
