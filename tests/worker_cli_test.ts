@@ -1,10 +1,18 @@
 /** The command line of workers: the seed's form, and the verbs against a running worker. */
 
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import type { CommandIo } from "@bulkhead/sandbox/command";
 import { scriptedDriver } from "@bulkhead/worker";
 import { workerCommand } from "@bulkhead/worker/cli";
+import { launch } from "../worker/cli/launch.ts";
+import { eventually } from "./support/eventually.ts";
+import { exists } from "./support/processes.ts";
 import {
   FAKE_EMITTER,
   SeedClient,
@@ -52,6 +60,16 @@ async function served(script: string, options = {}) {
       await world[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Waits until somebody watches: that takes two connections, and asking takes one. */
+async function watched(
+  verb: (word: string, ...rest: string[]) => Promise<Said>,
+): Promise<void> {
+  await eventually("somebody watches", async () => {
+    const { out } = await verb("status", "demo", "--json");
+    return JSON.parse(out).clients >= 3;
+  });
 }
 
 const VERBS = [
@@ -164,9 +182,7 @@ Deno.test("worker: the seed's form serves the seed's client and ends with 0", as
     FAKE_EMITTER,
   ]);
   const socket = `${world.home.root}/sw1/worker.sock`;
-  while (!await Deno.lstat(socket).then(() => true, () => false)) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await eventually("the socket", () => exists(socket));
   using client = await SeedClient.connect(socket);
   assertEquals(await client.call("stream.ping"), { pong: true });
   await client.call("stream.write_turn", { text: "hi" });
@@ -354,9 +370,7 @@ Deno.test("worker: watch shows a session to its end and answers in place", async
   await using place = await served(ASKER, { asks: "attached" });
   const { world, worker, verb } = place;
   const watching = say(["watch", "demo", "--home", world.root], "y\n", true);
-  while (
-    JSON.parse((await verb("status", "demo", "--json")).out).clients < 3
-  ) await new Promise((resolve) => setTimeout(resolve, 5));
+  await watched(verb);
   const outcome = await worker.ask("x");
   assertEquals(outcome.outcome, "completed");
   assertStringIncludes(
@@ -375,10 +389,7 @@ Deno.test("worker: watch --json prints one object a line with its type", async (
   await using place = await served(FAKE_EMITTER);
   const { world, worker, verb } = place;
   const watching = say(["watch", "demo", "--home", world.root, "--json"]);
-  // It watches once its second connection is there.
-  while (JSON.parse((await verb("status", "demo", "--json")).out).clients < 3) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await watched(verb);
   await worker.ask("x");
   await worker.end();
   const lines = (await watching).out.trim().split("\n").map((line) =>
@@ -441,6 +452,28 @@ Deno.test("worker: start puts a worker into the background with the flags it nee
     if (claims === undefined) Deno.env.delete("FNO_CLAIMS_ROOT");
     else Deno.env.set("FNO_CLAIMS_ROOT", claims);
   }
+});
+
+Deno.test("worker: a start does not take another worker of its name for its own", async () => {
+  await using world = await WorkerWorld.make();
+  await using worker = await world.script(FAKE_EMITTER);
+  const { message } = await assertRejects(() =>
+    launch(
+      worker.socketPath,
+      [
+        ...["--stream", "--short-id", "w1", "--home", world.home.root],
+        ...["--cwd", world.cwd, "--", "bash", "-c", FAKE_EMITTER],
+      ],
+      {
+        home: world.home.root,
+        cwd: world.cwd,
+        agent: "argv",
+        fleet: undefined,
+      },
+    ), Error);
+  assertStringIncludes(message, "one of that name runs");
+  using client = await SeedClient.connect(worker.socketPath);
+  assertEquals((await client.call("stream.status")).worker_pid, Deno.pid);
 });
 
 Deno.test("worker: start says in one line how to install an agent that is missing, and leaves nothing", async () => {

@@ -3,6 +3,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import { connect, listWorkers, type Worker } from "@bulkhead/worker";
+import { eventually } from "./support/eventually.ts";
 import { exists, speakingOf } from "./support/processes.ts";
 import { FAKE_EMITTER, INIT, WorkerWorld } from "./support/worker_world.ts";
 
@@ -116,11 +117,7 @@ Deno.test("worker: a client killed while the end it has asked for is under way d
   await killedClient(
     worker,
     `client.shutdown(); say("ending");`,
-    async () => {
-      while (!exists(file)) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-    },
+    () => eventually("the agent's input ended", () => exists(file)),
   );
   assertEquals((await worker.ended).reason, "shutdown");
   assertEquals((await world.state()).status, "exited");
@@ -160,21 +157,22 @@ for (const delay of [0, 60, 150, 300]) {
       }
       await starting.status;
       // What the killed command has begun comes up by itself; after that, the name can be used.
-      const until = performance.now() + BOUND_MS;
-      for (;;) {
-        const started = await command("start", "demo", "--agent", "scripted")
-          .output();
+      let state: string | undefined;
+      await eventually(() => `an idle worker: ${state}`, async () => {
+        await command("start", "demo", "--agent", "scripted").output();
         const [one, ...more] = await listWorkers(`${home}/workers`);
         assertEquals(more, []);
-        if (one?.state === "idle") break;
-        assert(performance.now() < until, `${started.code} ${one?.state}`);
-      }
+        state = one?.state;
+        return state === "idle";
+      });
       const stopped = await command("stop", "demo").output();
       assertEquals(stopped.code, 0);
-      while (speakingOf(home).length > 0) {
-        assert(performance.now() < until, `${speakingOf(home)}`);
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+      // What the killed command has begun may have waited until now for the name.
+      await eventually("the end of its processes", async () => {
+        const left = speakingOf(home).length;
+        if (left > 0) await command("stop", "demo").output();
+        return left === 0;
+      });
     },
   });
 }

@@ -67,6 +67,7 @@ export function statusOf(value: unknown): SessionStatus {
     next: numberOf(status.next),
     silentMs: numberOf(status.silent_ms),
     clients: numberOf(status.clients),
+    workerPid: maybeNumber(status.worker_pid),
   };
 }
 

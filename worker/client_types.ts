@@ -68,6 +68,8 @@ export interface SessionStatus {
   silentMs: number;
   /** How many clients are connected. */
   clients: number;
+  /** The worker's own process. */
+  workerPid: number | null;
 }
 
 /** The answer of {@linkcode WorkerClient.writeTurn}. */

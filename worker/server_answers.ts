@@ -101,5 +101,6 @@ export function statusOf(session: Session, clients: number): JsonObject {
     next: session.log.end,
     silent_ms: Math.round(session.silentMs),
     clients,
+    worker_pid: Deno.pid,
   };
 }

@@ -107,8 +107,9 @@ export async function launch(
   while (!ended && performance.now() < deadline) {
     try {
       using worker = await connect(socket);
-      await worker.ping();
-      return child.pid;
+      // Another one of the name may run still: ours is about to be refused then, or to come up after it.
+      if ((await worker.status()).workerPid === child.pid) return child.pid;
+      await atMost(exited, AGAIN_MS);
     } catch (error) {
       // It will not be reached later either; the session must not stay without an owner.
       if (error instanceof Deno.errors.NotCapable) {
