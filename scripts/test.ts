@@ -6,8 +6,9 @@
  * Processes rather than `--parallel`, whose threads share one environment and one
  * working directory: tests here set both. Each member with its documentation is one
  * job, what is left outside `tests/` another; of `tests/` each slow file is one, the
- * others go a few at a time. What a job printed is shown when it is done. Types are
- * checked by `deno task check`, once for all.
+ * others go a few at a time. What a job printed is shown when it is done; on a
+ * terminal only what is missing or has failed. Types are checked by `deno task
+ * check`, once for all.
  *
  * @module
  */
@@ -32,9 +33,13 @@ const WHOLE_ONLY =
 /** Other test files that share one process. */
 const BATCH = 6;
 
-interface Counts {
+/** How a job ended. */
+interface Outcome {
+  success: boolean;
   passed: number;
   failed: number;
+  /** The tests that failed, or the job when it did not come to its tests. */
+  failures: string[];
 }
 
 interface Job {
@@ -68,10 +73,7 @@ async function jobs(all: boolean): Promise<Job[]> {
   ];
 }
 
-async function play(
-  job: Job,
-  rest: readonly string[],
-): Promise<Counts & { success: boolean }> {
+async function play(job: Job, rest: readonly string[]): Promise<Outcome> {
   const start = performance.now();
   const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["test", "-A", "--no-check", ...job.args, ...rest],
@@ -80,45 +82,64 @@ async function play(
   }).output();
   const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
   const output = decode(stderr) + decode(stdout);
-  const { passed, failed } = counts(output);
-  console.log(output.trim());
+  show(output, success);
   const seconds = ((performance.now() - start) / 1000).toFixed(1);
-  console.log(`${success ? "ok" : "FAILED"} ${job.name} (${seconds} s)\n`);
-  // A file that does not even start has failed, although no test of it did.
-  return { success, passed, failed: failed + (success || failed > 0 ? 0 : 1) };
+  console.log(`${success ? "ok" : "FAILED"} ${job.name} (${seconds} s)`);
+  return { success, ...counts(output, job.name, success) };
 }
 
-/** Reads the runner's own closing line. */
-function counts(output: string): Counts {
+const missing = new Set<string>();
+
+/** A log gets everything, a person what there is to do. */
+function show(output: string, success: boolean): void {
+  if (!success || !Deno.stdout.isTerminal()) {
+    console.log(output.trim());
+    return;
+  }
+  for (const line of output.match(/^skipped: .*$/gm) ?? []) {
+    if (!missing.has(line)) console.log(line);
+    missing.add(line);
+  }
+}
+
+/** Reads the runner's own closing lines. */
+function counts(
+  output: string,
+  job: string,
+  success: boolean,
+): Omit<Outcome, "success"> {
   // deno-lint-ignore no-control-regex -- colours are control sequences
   const plain = output.replace(/\x1b\[[0-9;]*m/g, "");
   const line = plain.match(/^(?:ok|FAILED) \| .*$/gm)?.at(-1) ?? "";
-  return {
-    passed: Number(/(\d+) passed/.exec(line)?.[1] ?? 0),
-    failed: Number(/(\d+) failed/.exec(line)?.[1] ?? 0),
-  };
+  const passed = Number(/(\d+) passed/.exec(line)?.[1] ?? 0);
+  const failed = Number(/(\d+) failed/.exec(line)?.[1] ?? 0);
+  const failures = (plain.split(/^ *FAILURES *$/m)[1] ?? "")
+    .match(/^.+ => \.\/\S+$|^\.\/\S+ \(uncaught error\)$/gm) ?? [];
+  // A file that does not even start has failed, although no test of it did.
+  return success || failures.length > 0
+    ? { passed, failed, failures }
+    : { passed, failed: Math.max(failed, 1), failures: [job] };
 }
 
 async function main(args: string[]): Promise<number> {
   const all = args.includes("--all");
   const rest = args.filter((arg) => arg !== "--all");
   const queue = await jobs(all);
-  const results: (Counts & { success: boolean })[] = [];
-  const failed: string[] = [];
+  const results: Outcome[] = [];
   const work = async (): Promise<void> => {
     for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
-      const result = await play(job, rest);
-      results.push(result);
-      if (!result.success) failed.push(job.name);
+      results.push(await play(job, rest));
     }
   };
   const processes = Math.min(navigator.hardwareConcurrency, 4) + 1;
   await Promise.all(Array.from({ length: processes }, work));
-  const sum = (key: keyof Counts): number =>
+  const sum = (key: "passed" | "failed"): number =>
     results.reduce((total, one) => total + one[key], 0);
-  for (const name of failed) console.log(`FAILED ${name}`);
+  for (const { failures } of results) {
+    for (const failure of failures) console.log(`FAILED ${failure}`);
+  }
   console.log(`${sum("passed")} passed, ${sum("failed")} failed`);
-  return failed.length === 0 ? 0 : 1;
+  return results.every((one) => one.success) ? 0 : 1;
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));
