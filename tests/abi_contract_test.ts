@@ -13,6 +13,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { accounts, build, canRun, open, say } from "./_abi.ts";
+import { eventually } from "./support/eventually.ts";
 
 const ignore = !await canRun();
 const test = (name: string, fn: () => Promise<void>) =>
@@ -220,9 +221,10 @@ test("the host may be asked from everywhere, and a plugin may ask to be reloaded
   ) assertStringIncludes(log, said);
   assertEquals((await accounts(plugin)).wrong, []);
   assertEquals(await say(plugin, "probe_reload"), "0 null");
-  while (await say(plugin, "probe_log") !== "") {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+  await eventually(
+    "the plugin starts anew",
+    async () => await say(plugin, "probe_log") === "",
+  );
 });
 
 test("no handle is destroyed while it is polled, however calls are stopped", async () => {
@@ -392,7 +394,7 @@ test("what is left of a plugin that was reloaded cannot act any more", async () 
     AbiError,
     "cancelled by host",
   );
-  while (asked === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await eventually("the plugin asks", () => asked > 0);
   await plugin.reload();
   assertEquals(asked, 1);
   // Its cancel and its destroy ask the host, which answers "stale".

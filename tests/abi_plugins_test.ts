@@ -14,6 +14,7 @@ import {
   assertThrows,
 } from "@std/assert";
 import { accounts, build, canRun, open, say } from "./_abi.ts";
+import { eventually } from "./support/eventually.ts";
 
 const ignore = !await canRun();
 const test = (name: string, fn: () => Promise<void>) =>
@@ -84,10 +85,10 @@ test("progress that comes too late or for nobody is freed and dropped", async ()
   await plugin.callTool("wild", {}, { onUpdate });
   assertEquals(await say(plugin, "thread"), "joined");
   await plugin.callTool("thread", {}, { onUpdate });
-  // Three late ones at 20 ms each.
-  while ((await plugin.stats()).latePartials < 5) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await eventually(
+    "five late updates",
+    async () => (await plugin.stats()).latePartials >= 5,
+  );
   assertEquals(seen, ["from thread"]);
   assertEquals((await accounts(plugin)).wrong, []);
 });
@@ -140,9 +141,10 @@ test("runtime actions work from every thread, with every argument", async () => 
   );
   assertEquals(await say(plugin, "many"), "ok=16");
   assertEquals(await say(plugin, "late"), "late=999");
-  while (await say(plugin, "late") !== "late=0") {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await eventually(
+    "the late answer",
+    async () => await say(plugin, "late") === "late=0",
+  );
   assertEquals((await accounts(plugin)).wrong, []);
 });
 
@@ -317,9 +319,10 @@ test("a slow handler is left behind at its budget and the next ones run", async 
   ]);
   const [plugin] = host.plugins;
   assert(plugin);
-  while ((await plugin.stats()).lateHandlers > 0) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  await eventually(
+    "the slow handler's end",
+    async () => (await plugin.stats()).lateHandlers === 0,
+  );
   assertEquals((await say(plugin, "slow_log")).trim().split("\n"), [
     'slow2 32 {"key":"a"}',
     'slow3 32 {"key":"a"}',

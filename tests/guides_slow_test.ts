@@ -1,7 +1,7 @@
 /** The shell blocks of the guides, typed as they stand, into a shell on a terminal. */
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import { comesTrue, speakingOf } from "./support/processes.ts";
+import { allEnded } from "./support/processes.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { Terminal } from "./support/terminal.ts";
 
@@ -51,10 +51,7 @@ async function withDir(fn: (dir: string) => Promise<void>): Promise<void> {
   await Deno.mkdir(`${dir}/project`);
   try {
     await fn(dir);
-    assert(
-      await comesTrue(() => speakingOf(dir).length === 0),
-      `left: ${speakingOf(dir)}`,
-    );
+    await allEnded(dir);
   } finally {
     await Deno.remove(dir, { recursive: true });
   }

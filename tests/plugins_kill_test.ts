@@ -4,10 +4,11 @@
  * @module
  */
 
-import { assert, assertEquals } from "@std/assert";
+import { assertEquals } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import { World } from "../plugins/testing/world.ts";
 import { livingProcesses } from "../scripts/_plugin_processes.ts";
+import { eventually } from "./support/eventually.ts";
 import { pathWithout } from "./support/plugin_cases.ts";
 import { hasTool } from "./support/require_tool.ts";
 
@@ -44,14 +45,11 @@ if (outcome.status === "loaded") await outcome.tools[0]?.execute({});
     stdout: "null",
     stderr: "null",
   }).spawn();
-  const end = performance.now() + 20_000;
-  for (;;) {
+  await eventually("the tool runs", async () => {
     const on = await Deno.readTextFile(`${world.home}/data/p/on`)
       .catch(() => "");
-    if (on !== "") break;
-    assert(performance.now() < end, "the tool did not start");
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+    return on !== "";
+  });
   host.kill("SIGKILL");
   await host.status;
   assertEquals(await livingProcesses(world.workspace), []);

@@ -2,7 +2,8 @@
 
 import { assert, assertEquals } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import { makeWorld } from "./support/agent_world.ts";
+import { type AgentWorld, makeWorld } from "./support/agent_world.ts";
+import { eventually } from "./support/eventually.ts";
 import { findHarness, type HarnessName } from "./support/harnesses.ts";
 
 const HOST = fromFileUrl(new URL("./support/host_process.ts", import.meta.url));
@@ -17,19 +18,10 @@ async function appears(dir: string, name: string): Promise<void> {
   }
 }
 
-/** The session directories that are left, once there are none or the bound is reached. */
-async function sweptUp(
-  dir: string,
-  list: (dir: string) => Promise<string[]>,
-): Promise<string[]> {
-  const end = performance.now() + 60_000;
-  for (;;) {
-    const left = (await list(dir)).filter((name) =>
-      name.startsWith("bulkhead-")
-    );
-    if (left.length === 0 || performance.now() > end) return left;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+/** The directories of sessions. */
+async function sessionsIn(world: AgentWorld): Promise<string[]> {
+  const names = await world.list(`${world.home}/../tmp`);
+  return names.filter((name) => name.startsWith("bulkhead-"));
 }
 
 for (
@@ -78,7 +70,10 @@ for (
         await world.quiet();
         // The socket that hooks and plugins ask through has gone too.
         // Its sweeper is nobody's child any more, so it is looked for and not waited for.
-        assertEquals(await sweptUp(`${world.home}/../tmp`, world.list), []);
+        await eventually(
+          "its directory is swept up",
+          async () => (await sessionsIn(world)).length === 0,
+        );
         assertEquals(
           (await world.list(world.workspace)).filter((file) =>
             file.endsWith(".txt")

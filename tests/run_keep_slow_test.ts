@@ -4,7 +4,7 @@ import {
   assertMatch,
   assertStringIncludes,
 } from "@std/assert";
-import { comesTrue, exists, speakingOf } from "./support/processes.ts";
+import { allEnded, exists, speakingOf } from "./support/processes.ts";
 import { hasTool } from "./support/require_tool.ts";
 import {
   BULKHEAD,
@@ -267,7 +267,7 @@ Deno.test("--keep: Ctrl-C ends the kept session", async () => {
   await kept.until(({ text }) => String(text).startsWith("kept: "));
   kept.child.kill("SIGINT");
   assertEquals((await kept.end()).code, 0);
-  assert(await comesTrue(() => speakingOf(world.dir).length === 0));
+  await allEnded(world.dir);
 });
 
 Deno.test("--resume: the scripted agent goes on with an earlier session", async () => {

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import { alive, comesTrue, exists, speakingOf } from "./support/processes.ts";
+import { eventually } from "./support/eventually.ts";
+import { alive, allEnded, exists } from "./support/processes.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { BULKHEAD, bulkhead } from "./support/run_world.ts";
 import { waitingDemo } from "./support/waiting_demo.ts";
@@ -103,12 +104,8 @@ for (const [start, argv] of Object.entries(STARTS)) {
             assert(alive(demo.pid) && alive(demo.agent));
             Deno.kill(pidOf(demo), "SIGKILL");
             await demo.done();
-            assert(
-              await comesTrue(() =>
-                speakingOf(world.dir).length === 0 && !exists(demo.socket)
-              ),
-              `left: ${speakingOf(world.dir)} ${exists(demo.socket)}`,
-            );
+            await allEnded(world.dir);
+            await eventually("the socket is gone", () => !exists(demo.socket));
             await doctor(world, "--fix");
             const findings = await doctor(world);
             assertEquals(
@@ -163,7 +160,7 @@ Deno.test("a run that was started by a shell stays when that shell is gone", asy
     assert(alive(demo.pid));
     Deno.kill(demo.pid, "SIGTERM");
     await demo.done();
-    assert(await comesTrue(() => speakingOf(world.dir).length === 0));
+    await allEnded(world.dir);
   });
 });
 

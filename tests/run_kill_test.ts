@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { comesTrue, exists, speakingOf } from "./support/processes.ts";
+import { eventually } from "./support/eventually.ts";
+import { allEnded, exists, speakingOf } from "./support/processes.ts";
 import { BULKHEAD, bulkhead } from "./support/run_world.ts";
 import { type WaitingDemo, waitingDemo } from "./support/waiting_demo.ts";
 
@@ -22,12 +23,8 @@ Deno.test("kill -9 of a run leaves no process and no socket, and the next run sw
   assert(speakingOf(demo.dir).length >= 1, "the agent runs");
   Deno.kill(demo.pid, "SIGKILL");
   await demo.done();
-  assert(
-    await comesTrue(() =>
-      speakingOf(demo.dir).length === 0 && !exists(demo.socket)
-    ),
-    `left: ${speakingOf(demo.dir)} ${exists(demo.socket)}`,
-  );
+  await allEnded(demo.dir);
+  await eventually("the socket is gone", () => !exists(demo.socket));
   assert(exists(demo.dir), "the directory is what the next run sweeps");
   const next = await bulkhead(["run", "--example", "greeting"]);
   assertEquals(next.code, 0);

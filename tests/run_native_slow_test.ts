@@ -1,7 +1,7 @@
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { assertEquals, assertStringIncludes } from "@std/assert";
 import { digestPlugin } from "@bulkhead/plugins";
 import { build, canRun } from "./_abi.ts";
-import { comesTrue, speakingOf } from "./support/processes.ts";
+import { allEnded } from "./support/processes.ts";
 import { bulkhead, type Ran, withRunWorld } from "./support/run_world.ts";
 
 const ignore = !await canRun();
@@ -38,10 +38,7 @@ async function withNative(
           "go",
         ], { env }),
     });
-    assert(
-      await comesTrue(() => speakingOf(dir).length === 0),
-      `left: ${speakingOf(dir)}`,
-    );
+    await allEnded(dir);
   });
 }
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { comesTrue, exists, speakingOf } from "./support/processes.ts";
+import { allEnded, exists, speakingOf } from "./support/processes.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { BULKHEAD, withRunWorld } from "./support/run_world.ts";
 import { Terminal } from "./support/terminal.ts";
@@ -173,7 +173,7 @@ Deno.test({
       await terminal.see("aborted");
       assertEquals(await terminal.end(), 1);
       assertEquals(terminal.shown.includes("never"), false);
-      assert(await comesTrue(() => speakingOf(dir).length === 0));
+      await allEnded(dir);
     });
   },
 });
@@ -188,7 +188,7 @@ Deno.test({
       await terminal.type("\x03");
       await terminal.see("interrupting the turn");
       assertEquals(await terminal.end(), 1);
-      assert(await comesTrue(() => speakingOf(dir).length === 0));
+      await allEnded(dir);
     });
   },
 });
@@ -208,7 +208,7 @@ Deno.test({
         await terminal.type("\x03");
         await terminal.see("summary");
         assertEquals(await terminal.end(), 1);
-        assert(await comesTrue(() => speakingOf(dir).length === 0));
+        await allEnded(dir);
         const left = await Array.fromAsync(
           Deno.readDir(`${dir}/.fno/claims`),
           ({ name }) => name,
@@ -315,7 +315,7 @@ Deno.test({
       await first.see("Trust it?");
       await first.type("\x03");
       assertEquals(await first.end(), 130);
-      assert(await comesTrue(() => speakingOf(dir).length === 0));
+      await allEnded(dir);
       const second = run();
       await second.see("Trust it?");
       await second.type("\r");

@@ -13,6 +13,8 @@ import {
   readRegistry,
   StreamJsonDriver,
 } from "@bulkhead/worker";
+import { eventually } from "./support/eventually.ts";
+import { alive } from "./support/processes.ts";
 import {
   FAKE_EMITTER,
   INIT,
@@ -20,24 +22,18 @@ import {
   WorkerWorld,
 } from "./support/worker_world.ts";
 
-async function gone(pid: number): Promise<boolean> {
-  const until = performance.now() + 60_000;
-  while (performance.now() < until) {
-    const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
-    if (stat === "" || / [ZX] /.test(stat.slice(stat.lastIndexOf(")")))) {
-      return true;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  return false;
+function gone(pid: number): Promise<void> {
+  return eventually(`the end of process ${pid}`, () => !alive(pid));
 }
 
+/** The process id that an agent writes into a file. */
 async function pidIn(file: string): Promise<number> {
-  for (;;) {
-    const text = await Deno.readTextFile(file).catch(() => "");
-    if (text.endsWith("\n")) return Number(text);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  let text = "";
+  await eventually(`a line in ${file}`, async () => {
+    text = await Deno.readTextFile(file).catch(() => "");
+    return text.endsWith("\n");
+  });
+  return Number(text);
 }
 
 Deno.test("worker: an agent whose grandchild holds its output has ended all the same, and the grandchild too", async () => {
@@ -49,7 +45,7 @@ Deno.test("worker: an agent whose grandchild holds its output has ended all the 
   );
   const end = await worker.ended;
   assertEquals([end.reason, end.agent.code], ["child_exited", 3]);
-  assert(await gone(await pidIn(file)));
+  await gone(await pidIn(file));
 });
 
 Deno.test("worker: an agent that closes its output and lives on is ended", async () => {
@@ -61,7 +57,8 @@ Deno.test("worker: an agent that closes its output and lives on is ended", async
   ]);
   const pid = worker.session.driver.status().pid;
   assertEquals((await worker.ended).reason, "child_exited");
-  assert(pid !== null && await gone(pid));
+  assert(pid !== null);
+  await gone(pid);
 });
 
 Deno.test("worker: an agent that ignores EOF and TERM is killed, with what it has started", async () => {
@@ -78,7 +75,9 @@ Deno.test("worker: an agent that ignores EOF and TERM is killed, with what it ha
   const end = await driver.close({ eofMs: 50, termMs: 50 });
   assertEquals([end.by, end.signal], ["kill", "SIGKILL"]);
   assertEquals((await worker.ended).reason, "child_exited");
-  assert(pid !== null && await gone(pid) && await gone(grandchild));
+  assert(pid !== null);
+  await gone(pid);
+  await gone(grandchild);
 });
 
 Deno.test("worker: a killed agent loses its turn and withdraws its asks", async () => {
@@ -128,7 +127,7 @@ Deno.test("worker: an agent that is killed while it is being ended leaves an ord
     (await readRegistry(world.home)).rows.map((row) => row.status),
     ["exited"],
   );
-  assert(await gone(pid));
+  await gone(pid);
 });
 
 Deno.test("worker: a flood on stderr neither blocks the agent nor grows us", async () => {

@@ -16,6 +16,8 @@ import {
   workerFiles,
   workerHome,
 } from "@bulkhead/worker";
+import { eventually } from "./support/eventually.ts";
+import { alive } from "./support/processes.ts";
 
 async function withHome(
   fn: (home: string, cwd: string) => Promise<void>,
@@ -52,15 +54,6 @@ function start(home: string, cwd: string, shortId: string) {
   });
 }
 
-function alive(pid: number): boolean {
-  try {
-    Deno.kill(pid, 0 as unknown as Deno.Signal);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 Deno.test("listWorkers() shows every worker with its true state", async () => {
   await withHome(async (home, cwd) => {
     await using one = await start(home, cwd, "one");
@@ -75,9 +68,7 @@ Deno.test("listWorkers() shows every worker with its true state", async () => {
       cost_usd: 1.5,
     });
     await one.send("go");
-    while (one.asks.length === 0) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+    await eventually("it asks", () => one.asks.length > 0);
     const list = await listWorkers(home);
     assertEquals(list.map((w) => [w.shortId, w.state]), [
       ["gone", "orphaned"],
@@ -215,9 +206,7 @@ Deno.test("reapWorkers() stops workers at rest and moves the rest of the dead aw
     const one = await start(home, cwd, "one");
     const busy = await start(home, cwd, "busy");
     await busy.send("go");
-    while (busy.asks.length === 0) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+    await eventually("it asks", () => busy.asks.length > 0);
     await updateState(workerHome(home), "past", { status: "exited" });
     const report = await reapWorkers(home, { idleMs: 0 });
     await one.ended;

@@ -14,6 +14,7 @@ import {
   readRegistry,
   recoverWorkers,
 } from "@bulkhead/worker";
+import { eventually } from "./support/eventually.ts";
 import { hasTool } from "./support/require_tool.ts";
 import {
   FAKE_EMITTER,
@@ -51,15 +52,12 @@ function start(
   };
 }
 
-async function quiet(world: WorkerWorld, ms = 60_000): Promise<void> {
-  const until = performance.now() + ms;
-  while ((await world.processes()).length > 0) {
-    assert(
-      performance.now() < until,
-      `still running: ${await world.processes()}`,
-    );
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+async function quiet(world: WorkerWorld): Promise<void> {
+  let left: number[] = [];
+  await eventually(() => `the end of ${left}`, async () => {
+    left = await world.processes();
+    return left.length === 0;
+  });
 }
 
 async function kill(running: Running): Promise<void> {

@@ -16,8 +16,9 @@ import {
   scriptedDriver,
   type WorkerOptions,
 } from "@bulkhead/worker";
-import { Counted, SimulatedAgent } from "./support/simulated_agent.ts";
+import { eventually } from "./support/eventually.ts";
 import { hasTool } from "./support/require_tool.ts";
+import { Counted, SimulatedAgent } from "./support/simulated_agent.ts";
 import { SeedClient, WorkerWorld } from "./support/worker_world.ts";
 
 /** An agent that names its session itself, as Codex, OpenCode and those of the protocol do. */
@@ -156,11 +157,10 @@ Deno.test("worker: a session that an agent goes over to while it runs is claimed
   assertEquals((await first.ask("hi")).outcome, "completed");
   assertEquals(first.sessionId, uuid);
   // The name is told while the turn runs, and claimed beside it.
-  const until = performance.now() + 60_000;
-  while (await claimOf(world, uuid) === undefined) {
-    assert(performance.now() < until, "the session is not claimed");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await eventually(
+    "the session is claimed",
+    async () => await claimOf(world, uuid) !== undefined,
+  );
   assertEquals((await claimOf(world, uuid))?.holder, "stream:a");
   const logged: string[] = [];
   const second = await start(world, "b", {

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
+import { alive } from "./support/processes.ts";
 import { type Json, ScriptedHost } from "./support/scripted_host.ts";
 
 const ALLOW = (request: Json): Json | undefined =>
@@ -110,15 +111,6 @@ Deno.test("scripted agent ends a running command when it is interrupted", async 
   const pid = Number(await Deno.readTextFile(`${host.cwd}/pid`));
   assertEquals(alive(pid), false);
 });
-
-function alive(pid: number): boolean {
-  try {
-    Deno.kill(pid, 0 as unknown as Deno.Signal);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 for (
   const [name, text, error] of [

@@ -13,7 +13,7 @@ import {
 } from "@bulkhead/worker";
 import { codexDriver } from "@bulkhead/worker/codex";
 import { openCodeDriver } from "@bulkhead/worker/opencode";
-import { speakingOf } from "./support/processes.ts";
+import { allEnded } from "./support/processes.ts";
 
 /** Answers like Codex's app-server; told to, it is killed instead of answering. */
 const CODEX = `
@@ -109,11 +109,7 @@ function start(driver: AgentDriver, { workspace }: Place): Promise<unknown> {
 
 /** Nothing of a start that failed is left: no process, no socket, no file in the workspace. */
 async function nothingLeft({ dir, workspace }: Place): Promise<void> {
-  const until = performance.now() + 60_000;
-  while (speakingOf(dir).length > 0 && performance.now() < until) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assertEquals(speakingOf(dir), []);
+  await allEnded(dir);
   const left = await Array.fromAsync(Deno.readDir(workspace));
   const temporary = Deno.readDir(Deno.env.get("TMPDIR") || "/tmp");
   for await (const entry of temporary) {

@@ -2,7 +2,7 @@ import { loadNativePlugin } from "@bulkhead/abi";
 import { run, startProcess, writeFileAtomic } from "@bulkhead/sandbox";
 import { digestPlugin, loadPlugins, type Tool } from "@bulkhead/plugins";
 import { connect, runWorker, scriptedDriver } from "@bulkhead/worker";
-import { comesTrue, speakingOf } from "../../tests/support/processes.ts";
+import { allEnded, speakingOf } from "../../tests/support/processes.ts";
 import { fromFileUrl } from "@std/path";
 
 /** One kind of fault. */
@@ -73,10 +73,7 @@ export const FAULTS: readonly Fault[] = [
       }, step);
       await child.status;
       clearTimeout(timer);
-      check(
-        await comesTrue(() => speakingOf(dir).length === 0),
-        `after ${step} ms: left running`,
-      );
+      await allEnded(dir);
     },
   },
   {

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { eventually } from "./eventually.ts";
+
 /**
  * Live processes that speak of a directory in their environment or command line.
  *
@@ -74,18 +76,15 @@ export function alive(pid: number): boolean {
 }
 
 /**
- * Waits until a condition holds; the bound is there against a hang only.
+ * Waits until no live process speaks of a directory any more.
  *
- * @param condition What has to hold.
- * @returns Whether it came to hold.
+ * @param dir The directory.
  */
-export async function comesTrue(condition: () => boolean): Promise<boolean> {
-  const deadline = performance.now() + 60_000;
-  while (!condition()) {
-    if (performance.now() > deadline) return false;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  return true;
+export async function allEnded(dir: string): Promise<void> {
+  await eventually(
+    () => `the end of the processes ${speakingOf(dir)}`,
+    () => speakingOf(dir).length === 0,
+  );
 }
 
 /**
