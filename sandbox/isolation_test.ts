@@ -135,6 +135,22 @@ Deno.test("confined: a program that is an absolute link inside its own prefix st
   }
 });
 
+Deno.test("confined: what bubblewrap cannot mount is an error, not the program's exit code 1", async () => {
+  if ((await probeIsolation()).backend !== "bubblewrap") return;
+  const dir = await Deno.makeTempDir();
+  await Deno.symlink("/etc", `${dir}/link`);
+  await assertRejects(
+    () =>
+      run(["true"], {
+        cwd: dir,
+        isolation: { policy: { write: [dir, `${dir}/link`] } },
+      }),
+    Error,
+    'Cannot start "true" in bubblewrap: "',
+  );
+  await Deno.remove(dir, { recursive: true });
+});
+
 Deno.test("confined: no network unless asked for", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr as Deno.NetAddr;

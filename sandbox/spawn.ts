@@ -133,7 +133,9 @@ export async function spawnTree(
       async execFailure(code, stderr): Promise<Error | undefined> {
         const failed = (code === 126 || code === 127 || code === 1) &&
           WRAPPER_FAILED.test(stderr);
-        return failed ? await startError(command, cwd, env.PATH) : undefined;
+        if (!failed) return undefined;
+        return await startError(command, cwd, env.PATH) ??
+          (confined ? mountFailure(command, code, stderr) : undefined);
       },
     };
   } catch (error) {
@@ -141,6 +143,21 @@ export async function spawnTree(
     throw await startError(command, cwd, env.PATH) ??
       namePermission(`Starting "${command}"`, error);
   }
+}
+
+/** bwrap's one line when it cannot build what the policy asks for; nothing was started then. */
+function mountFailure(
+  command: string,
+  code: number,
+  stderr: string,
+): Error | undefined {
+  const [, said] = /^bwrap: ([^\n]+)\n?$/.exec(stderr) ?? [];
+  if (said === undefined || code !== 1 || command.endsWith("bwrap")) {
+    return undefined;
+  }
+  return new Error(
+    `Cannot start "${command}" in bubblewrap: "${said}"; grant the directory that a link leads to, not the link in another granted directory`,
+  );
 }
 
 /** Programs remembered, for every PATH anew. */
