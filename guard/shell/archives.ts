@@ -131,9 +131,8 @@ const cpio: CallReader = (call) => {
   if (hasOption(read, "-p", "--pass-through")) {
     const target = read.operands.at(-1);
     if (target !== undefined) writes(call, target);
-  } else if (
-    hasOption(read, "-i", "--extract") && !hasOption(read, "-t", "--list")
-  ) {
+  } else if (hasOption(read, "-t", "--list")) return UNKNOWN_STREAM;
+  else if (hasOption(read, "-i", "--extract")) {
     writes(call, directory ?? ".");
     if (call.stdin.items !== undefined) {
       for (const path of call.stdin.items) writes(call, path);
@@ -145,20 +144,106 @@ const cpio: CallReader = (call) => {
   return UNKNOWN_STREAM;
 };
 
+/** `pax -r` unpacks, `-w` packs, `-rw` copies; with neither it lists. */
+const pax: CallReader = (call) => {
+  const read = readOptions(call.args, {
+    takes: "-b -f -o -s -x -B -E -G -N -T -U",
+  });
+  const reads = hasOption(read, "-r");
+  const packs = hasOption(read, "-w");
+  const archive = optionValue(read, "-f");
+  if (reads && packs) {
+    const place = read.operands.at(-1);
+    if (place !== undefined) writes(call, place);
+  } else if (packs && archive !== undefined && archive !== "-") {
+    writes(call, archive);
+  } else if (reads) {
+    writes(call, ".");
+    for (const [name, value] of read.options) {
+      const renamed = name === "-s" ? renamedTo(value ?? "") : [];
+      for (const path of renamed) writes(call, path);
+    }
+  }
+  return UNKNOWN_STREAM;
+};
+
+/** `lha xw=/x a.lzh`: the letters of the command may hold its place. */
+const lha: CallReader = (call) => {
+  const [keys = "", archive] = call.args;
+  const place = /w=(.+)$/.exec(keys)?.[1];
+  if (/^-?[aumdc]/.test(keys)) {
+    if (archive !== undefined) writes(call, archive);
+  } else if (/^-?[xe]/.test(keys)) writes(call, place ?? ".");
+  return UNKNOWN_STREAM;
+};
+
+/** `xorriso -as mkisofs -o x`, `xorriso -indev x -extract / y`. */
+const xorriso: CallReader = (call) => {
+  applyTable(call);
+  const { args } = call;
+  const as = args.indexOf("-as");
+  if (as !== -1) {
+    const read = readOptions(args.slice(as + 2), {
+      writes: "-o -output",
+      singleDash: true,
+    });
+    const image = optionValue(read, "-o", "-output");
+    if (image !== undefined) writes(call, image);
+  }
+  for (const [i, arg] of args.entries()) {
+    if (/^-(?:extract|extract_single)$/.test(arg)) {
+      writes(call, args[i + 2] ?? ".");
+    }
+  }
+  return UNKNOWN_STREAM;
+};
+
 const sevenZip: CallReader = (call) => {
   const [command = "", ...rest] = call.args.filter((arg) =>
     !arg.startsWith("-")
   );
   const output = call.args.find((arg) => /^-o./.test(arg))?.slice(2);
-  if (/^[xe]$/.test(command)) unpacks(call, output ?? ".", rest.slice(1));
-  else if (/^[audn]+$/.test(command) && rest[0] !== undefined) {
-    writes(call, rest[0]);
+  const printed = call.args.includes("-so");
+  if (/^[xe]$/.test(command)) {
+    if (!printed) unpacks(call, output ?? ".", rest.slice(1));
+  } else if (/^(?:a|u|d|rn)$/.test(command) && rest[0] !== undefined) {
+    if (!printed) writes(call, rest[0]);
+    if (call.args.includes("-sdel")) {
+      for (const path of rest.slice(1)) writes(call, path, "tree");
+    }
+  }
+  for (const arg of call.args) {
+    if (/^-w./.test(arg)) writes(call, arg.slice(2));
   }
   return UNKNOWN_STREAM;
 };
 
 const jar: CallReader = (call) => {
   const [flags = "", ...rest] = call.args;
+  if (/^-(?:-|.$)/.test(flags)) {
+    // Each letter an option of its own, or by its long name.
+    const read = readOptions(call.args, {
+      takes: "-m -e -f -C --file --manifest --main-class --module-version",
+      writes: "--dir",
+    });
+    const archive = optionValue(read, "-f", "--file");
+    if (
+      hasOption(
+        read,
+        "-c",
+        "-u",
+        "-i",
+        "--create",
+        "--update",
+        "--generate-index",
+      )
+    ) {
+      if (archive !== undefined) writes(call, archive);
+    } else if (hasOption(read, "-x", "--extract")) {
+      unpacks(call, optionValue(read, "--dir", "-C") ?? ".", read.operands);
+    }
+    return UNKNOWN_STREAM;
+  }
   if (/x/.test(flags.replace(/^-+/, "")) && !flags.startsWith("--")) {
     const at = rest.indexOf("-C");
     writes(call, at === -1 ? "." : rest[at + 1] ?? ".");
@@ -282,6 +367,9 @@ export const ARCHIVES: Readonly<Record<string, CallReader>> = {
   tar,
   bsdtar: tar,
   cpio,
+  lha,
+  pax,
+  xorriso,
   "7z": sevenZip,
   "7za": sevenZip,
   "7zz": sevenZip,

@@ -3,11 +3,15 @@
  *
  * @module
  */
+import { archiveCommands } from "./commands_archives.ts";
 import { buildCommands } from "./commands_builds.ts";
+import { dataCommands } from "./commands_data.ts";
 import { documentCommands } from "./commands_documents.ts";
 import { fileCommands } from "./commands_files.ts";
 import { operationCommands } from "./commands_operations.ts";
 import { projectCommands } from "./commands_projects.ts";
+import { sourceCommands } from "./commands_sources.ts";
+import { transferCommands } from "./commands_transfers.ts";
 import { READS, type VerbSpec, type VerbTable } from "./verb_spec.ts";
 
 /** Programs that only read, unless an option names an output; each between blanks. */
@@ -21,13 +25,13 @@ const READERS =
   "zcat bzcat xzcat zstdcat zless zmore ldd nm objdump readelf size addr2line c++filt env printenv " +
   "dig nslookup host ping traceroute netstat ss ip ifconfig nc ncat telnet kill pkill killall sleep " +
   "wait jobs fg bg clear reset tput stty dmesg journalctl getent getconf ulimit mongosh " +
-  "tokei cloc scc shellcheck hadolint yamllint jsonlint pyright tflint actionlint " +
+  "tokei cloc shellcheck hadolint yamllint jsonlint pyright tflint actionlint " +
   "lsblk blkid findmnt vmstat iostat sar acpi sensors fc-list codesign spctl otool lipo " +
   "look spell aspell units bat batcat delta difft fzf tldr nvidia-smi ";
 
 /** Programs whose arguments are text, or run elsewhere: what looks like an option is none. */
 const TEXT =
-  " echo printf true false yes seq factor expr bc dc test [ man info help apropos whatis ssh mosh ";
+  " echo printf true false yes seq factor expr bc dc test [ man info help apropos whatis mosh ";
 
 /** A program that only reads, unless an option names an output. */
 const GUESSED: VerbSpec = { guess: true };
@@ -35,10 +39,14 @@ const GUESSED: VerbSpec = { guess: true };
 /** The other tables; no program is in two of them. */
 export const VERB_TABLES: readonly VerbTable[] = [
   fileCommands,
+  archiveCommands,
+  transferCommands,
+  dataCommands,
   buildCommands,
   documentCommands,
   operationCommands,
   projectCommands,
+  sourceCommands,
 ];
 
 /**
@@ -70,10 +78,6 @@ export function onlyReads(name: string): boolean {
 function isListed(list: string, name: string): boolean {
   return list.includes(` ${name} `) && !name.includes(" ");
 }
-
-/** Long options that name an output in programs the table does not know. */
-export const OUTPUT_OPTION =
-  /^--(?:out(?:put)?(?:[-_]?(?:file|dir|directory|path|document|folder|filename))?|(?:dest|destination|target)(?:[-_]?(?:dir|directory|path))?|.*[-_]out|log[-_]?file|logfile|report[-_]?file|(?:reports?|results?|artifacts?|coverage|screenshots?|temp|tmp)[-_]?dir(?:ectory)?|save[-_]?(?:to|dir|path)|export[-_]?(?:to|file|dir|path)|write[-_]?to|build[-_]?dir|dist[-_]?dir|download[-_]?dir|cache[-_]?(?:dir|location)|junit[-_]?xml|install[-_]?dir)$/i;
 
 /** Programs that keep settings or credentials of the account, by the arguments that change them. */
 export const ACCOUNT: Readonly<Record<string, RegExp>> = {

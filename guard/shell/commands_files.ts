@@ -1,5 +1,5 @@
 /**
- * Programs that work on files, archives and transfers. Data only.
+ * Programs that work on files, keys and devices. Data only.
  *
  * @module
  */
@@ -37,7 +37,10 @@ export const fileCommands: VerbTable = verbTable(() => ({
   fallocate: { operands: "all", takes: "-l -o --length --offset" },
   chgrp: { operands: "rest", takes: "--from" },
   chattr: { operands: "rest", takes: "-v -p" },
-  chcon: { operands: "rest", takes: "-u -r -t -l --reference" },
+  chcon: {
+    operands: "final",
+    takes: "-u -r -t -l --user --role --type --range --reference",
+  },
   setfacl: { operands: "all", takes: "-m -x -M -X --set --set-file --restore" },
   setfattr: { operands: "all", takes: "-n -v -x --restore" },
   setcap: { operands: "rest" },
@@ -52,8 +55,9 @@ export const fileCommands: VerbTable = verbTable(() => ({
     operands: "last",
     unless: "-n --dry-run --list-only",
     takes:
-      "-e -f -T -B -M --rsh --exclude --include --filter --exclude-from --include-from --files-from --bwlimit --timeout --chmod --chown --link-dest --compare-dest --copy-dest --port --out-format --max-size --min-size --rsync-path --suffix --info --debug",
-    writes: "--log-file --backup-dir --partial-dir --temp-dir --write-batch",
+      "-e -f -B -M --rsh --exclude --include --filter --exclude-from --include-from --files-from --bwlimit --timeout --chmod --chown --link-dest --compare-dest --copy-dest --port --out-format --max-size --min-size --rsync-path --suffix --info --debug",
+    writes:
+      "--log-file --backup-dir --partial-dir -T --temp-dir --write-batch --only-write-batch",
   },
   split: {
     takes:
@@ -90,6 +94,12 @@ export const fileCommands: VerbTable = verbTable(() => ({
   base64: { takes: "-w --wrap -b -i", writes: "-o --output" },
   tree: { takes: "-L -P -I -H -T", writes: "-o" },
   tac: READS,
+  ptx: {
+    operands: "second",
+    onlyWith: "-G --traditional",
+    takes: "-b -F -g -i -M -o -S -w -W",
+  },
+  sync: READS,
   script: {
     operands: "first",
     takes: "-c -E -m -I -B -T --command",
@@ -101,90 +111,7 @@ export const fileCommands: VerbTable = verbTable(() => ({
   pv: { writes: "-o --output -P" },
   buffer: { writes: "-o" },
   ts: READS,
-  // Archives
-  zip: {
-    operands: "first",
-    takes: "-b -i -n -t -tt -x -P -s -sp",
-    writes: "-O --out",
-  },
-  unzip: { takes: "-x -P -I -O", writes: "-d", unless: "-l -t -v -p -Z -z" },
-  unrar: { operands: "last", unless: "l v t" },
-  gzip: {
-    operands: "all",
-    unless: "-c -l -t --stdout --to-stdout --list --test",
-    takes: "-S --suffix",
-  },
-  gunzip: {
-    operands: "all",
-    unless: "-c -l -t --stdout --list --test",
-    takes: "-S --suffix",
-  },
-  bzip2: { operands: "all", unless: "-c -t --stdout --test" },
-  bunzip2: { operands: "all", unless: "-c -t --stdout --test" },
-  xz: {
-    operands: "all",
-    unless: "-c -l -t --stdout --list --test",
-    takes: "-T -S --suffix --threads",
-  },
-  unxz: { operands: "all", unless: "-c -l -t --stdout --list --test" },
-  lzma: { operands: "all", unless: "-c -l -t --stdout" },
-  compress: { operands: "all", unless: "-c" },
-  uncompress: { operands: "all", unless: "-c" },
-  ...each("pigz unpigz pbzip2 lzip lbzip2 pxz zopfli", {
-    operands: "all",
-    unless: "-c -l -t --stdout --to-stdout --list --test",
-    takes: "-p -S -b --processes --suffix",
-  }),
-  lz4: { operands: "second", unless: "-c -t" },
-  ranlib: ALL,
-  objcopy: {
-    operands: "final",
-    takes: "-I -O -B -j -R -N -K -L -G -W --add-section",
-  },
-  patchelf: {
-    operands: "final",
-    takes:
-      "--set-interpreter --set-rpath --add-needed --remove-needed --replace-needed --set-soname",
-    writes: "--output",
-  },
-  mkisofs: { writes: "-o" },
-  genisoimage: { writes: "-o" },
-  pax: { operands: "last", takes: "-f -s -b -x -o", writes: "-f" },
-  // Transfers
-  curl: {
-    takes:
-      "-A -b -C -d -e -E -F -H -K -m -P -Q -r -t -T -u -U -w -x -X -y -Y -z --data --data-raw --data-binary --data-urlencode --json --header --user --user-agent --cookie --form --request --url --max-time --connect-timeout --retry --retry-delay --retry-max-time --proxy --cacert --cert --key --range --referer --resolve --upload-file --write-out --limit-rate --interface --max-redirs --config --continue-at --ciphers --capath --unix-socket --max-filesize --speed-limit --speed-time --oauth2-bearer --connect-to --noproxy --stderr-fd",
-    writes:
-      "-o -D -c --output --output-dir --dump-header --cookie-jar --trace --trace-ascii --stderr --libcurl --hsts --alt-svc --etag-save",
-  },
-  wget: {
-    takes:
-      "-e -i -t -T -w -Q -U -D -R -A -l -B -X -I --execute --input-file --tries --timeout --wait --quota --user-agent --header --post-data --post-file --user --password --level --domains --accept --reject --base --referer --limit-rate --method --body-data --load-cookies --max-redirect --cut-dirs --waitretry --bind-address --ca-certificate --certificate --exclude-directories --include-directories",
-    writes:
-      "-O -o -a -P --output-document --output-file --append-output --directory-prefix --save-cookies --warc-file --hsts-file",
-  },
-  wget2: { writes: "-O -o -a -P --output-document --directory-prefix" },
-  aria2c: {
-    takes: "-x -s -j -k -i --header",
-    writes: "-d -o -l --dir --out --log",
-  },
-  axel: { takes: "-n -s -H", writes: "-o --output" },
-  http: { takes: "-a --auth --session", writes: "-o --output" },
-  https: { takes: "-a --auth --session", writes: "-o --output" },
-  xh: { takes: "-a --auth", writes: "-o --output" },
-  lftp: READS,
-  "yt-dlp": { takes: "-f --format", writes: "-o -P --output --paths" },
-  "youtube-dl": { takes: "-f", writes: "-o --output" },
-  "ssh-keyscan": READS,
-  "ssh-copy-id": READS,
-  sftp: { operands: "second", takes: "-b -B -c -F -i -J -l -o -P -R -S" },
-  tcpdump: {
-    takes: "-i -c -s -r -C -G -W -z -Z -B -y -E -T",
-    writes: "-w",
-  },
-  tshark: { takes: "-i -c -f -Y -r -a -b -T -e -d -o", writes: "-w" },
-  dumpcap: { takes: "-i -c -f -a -b", writes: "-w" },
-  // Keys, images, databases
+  // Keys and images
   openssl: {
     takes:
       "-in -key -CA -CAkey -config -subj -days -newkey -passin -passout -inkey -certfile -name -extfile",
@@ -223,25 +150,6 @@ export const fileCommands: VerbTable = verbTable(() => ({
       snapshot: { operands: "all" },
     },
   },
-  psql: {
-    takes:
-      "-c -d -f -F -h -p -P -R -T -U -v --command --dbname --file --host --port --username --set --variable --pset",
-    writes: "-o -L --output --log-file",
-  },
-  mysql: {
-    takes: "-u -h -P -D -e --user --host --port --database --execute",
-    writes: "--tee",
-  },
-  "redis-cli": {
-    takes: "-h -p -a -n -u -r -i -x",
-    writes: "--rdb --functions-rdb",
-  },
-  pg_dump: { takes: "-h -p -U -d -n -t -F -T -Z", writes: "-f --file" },
-  pg_dumpall: { takes: "-h -p -U", writes: "-f --file" },
-  pg_basebackup: { takes: "-h -p -U", writes: "-D --pgdata" },
-  initdb: { operands: "all", takes: "-U -E -A", writes: "-D --pgdata" },
-  mysqldump: { takes: "-h -P -u", writes: "-r --result-file -T --tab" },
-  mongodump: { takes: "-h -d -c -u", writes: "-o --out --archive" },
   // Devices and the system
   ...each(
     "mkfs mke2fs mkswap fdisk sfdisk parted wipefs losetup cryptsetup tune2fs fsck",

@@ -36,10 +36,6 @@ export const projectCommands: VerbTable = verbTable(() => ({
       takes: "-t -p --template --package-manager",
     }),
   }),
-  ...each("bzr fossil", {
-    subs: each("clone branch checkout export", { operands: "second" }),
-  }),
-  jj: { subs: { git: { subs: { clone: { operands: "second" } } } } },
   gio: {
     subs: {
       ...each("trash remove mkdir set save", { operands: "all" }),
@@ -48,33 +44,7 @@ export const projectCommands: VerbTable = verbTable(() => ({
     },
   },
   ng: { takes: "--style", writes: "--directory --output-path" },
-  // Version control beside git, cloud tools that copy to local files
-  hg: {
-    subs: {
-      clone: { operands: "second", takes: "-b -r -u" },
-      archive: { operands: "all", takes: "-r -t -p" },
-      init: ALL,
-      ...each("commit ci update up pull add addremove revert import strip", {
-        takes: "-m -u -r -I -X -l",
-        here: true,
-      }),
-    },
-  },
-  svn: {
-    takes: "-r --username --password",
-    subs: {
-      ...each("checkout co export", { operands: "second", takes: "-r" }),
-      ...each("rm delete del add mkdir revert commit ci", {
-        operands: "all",
-        takes: "-m",
-      }),
-      ...each("update up cleanup", {
-        operands: "all",
-        takes: "-r",
-        here: true,
-      }),
-    },
-  },
+  // Cloud tools and forges
   gh: {
     takes: "-R --repo",
     subs: {

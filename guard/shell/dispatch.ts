@@ -38,7 +38,8 @@ import {
 } from "./state.ts";
 import { outputOf } from "./streams.ts";
 import { runVariables } from "./variable_hooks.ts";
-import { applyGuess, applyTable, changesAccount } from "./verbs.ts";
+import { applyGuess } from "./guess.ts";
+import { applyTable, changesAccount } from "./verbs.ts";
 import { SHELL_STRINGS } from "./shell_strings.ts";
 import { unwrap, type Unwrapped, WRAPPERS } from "./wrappers.ts";
 
@@ -185,9 +186,10 @@ function runProgram(
     const output = reader(call);
     if (output !== undefined) return output;
   } else if (!applyTable(call)) {
-    applyGuess(call);
-    // A script of the project is opaque, not a wrapper.
-    if (!program.includes("/") || /\/s?bin\//.test(program)) scanOperands(call);
+    // A script of the project is opaque, and no wrapper.
+    const installed = !program.includes("/") || /\/s?bin\//.test(program);
+    applyGuess(call, { subs: installed });
+    if (installed) scanOperands(call);
   }
   return outputOf(call) ?? UNKNOWN_STREAM;
 }

@@ -16,6 +16,16 @@ const curl: CallReader = (call) => {
     if (/^(?:-O|-J|--remote-name|--remote-name-all)$/.test(name)) {
       writes(call, directory ?? ".");
     }
+    if (name === "-w" || name === "--write-out") {
+      // `%output{x}` and `%output{>>x}` move what is printed after it.
+      for (
+        const [, path = ""] of (value ?? "").matchAll(
+          /%output\{(?:>>)?([^}]+)\}/g,
+        )
+      ) {
+        writes(call, path);
+      }
+    }
     if (name === "-K" || name === "--config") {
       configured(call, value ?? "", directory);
     }
@@ -54,7 +64,7 @@ function configured(call: Call, file: string, directory?: string): void {
 }
 
 const CURL_WRITES = new Set(
-  "-D -c --dump-header --cookie-jar --trace --trace-ascii --stderr --libcurl --hsts --alt-svc --etag-save"
+  "-D -c --dump-header --cookie-jar --trace --trace-ascii --stderr --libcurl --hsts --alt-svc --etag-save --ssl-sessions"
     .split(" "),
 );
 const CURL_TAKES = {
@@ -66,7 +76,7 @@ const CURL_TAKES = {
 const wget: CallReader = (call) => {
   const read = readOptions(call.args, {
     takes:
-      "-e -i -t -T -w -Q -U -D -R -A -l -B -X -I -O -o -a -P --execute --input-file --tries --timeout --wait --quota --user-agent --header --post-data --post-file --user --password --level --domains --accept --reject --base --referer --limit-rate --method --body-data --load-cookies --max-redirect --cut-dirs --waitretry --output-document --output-file --append-output --directory-prefix --save-cookies --warc-file --hsts-file",
+      "-e -i -t -T -w -Q -U -D -R -A -l -B -X -I -O -o -a -P --execute --input-file --tries --timeout --wait --quota --user-agent --header --post-data --post-file --user --password --level --domains --accept --reject --base --referer --limit-rate --method --body-data --load-cookies --max-redirect --cut-dirs --waitretry --output-document --output-file --append-output --directory-prefix --save-cookies --warc-file --hsts-file --rejected-log --warc-tempdir",
   });
   if (hasOption(read, "--spider", "--version", "--help")) return UNKNOWN_STREAM;
   let document: string | undefined;
@@ -76,8 +86,14 @@ const wget: CallReader = (call) => {
       continue;
     }
     if (/^(?:-O|--output-document)$/.test(name)) document = value;
+    if (/^(?:-e|--execute)$/.test(name)) {
+      const path =
+        /^\s*(?:dir_?prefix|output_?document|log_?file|save_?cookies)\s*=\s*(.+)$/i
+          .exec(value)?.[1];
+      if (path !== undefined) writes(call, path);
+    }
     if (
-      /^(?:-O|-o|-a|-P|--output-document|--output-file|--append-output|--directory-prefix|--save-cookies|--warc-file|--hsts-file)$/
+      /^(?:-O|-o|-a|-P|--output-document|--output-file|--append-output|--directory-prefix|--save-cookies|--warc-file|--hsts-file|--rejected-log|--warc-tempdir)$/
         .test(name)
     ) {
       writes(call, value);

@@ -28,6 +28,8 @@ const COMMAND_OPTIONS: Readonly<Record<string, string>> = {
   logrotate: "-m --mail",
   scp: "-S",
   sftp: "-S",
+  "yt-dlp": "--exec",
+  "youtube-dl": "--exec",
 };
 /** Settings of OpenSSH that name a local command line. */
 const SSH = /^(?:proxycommand|localcommand|knownhostscommand)[= ]\s*(.+)$/i;

@@ -10,6 +10,12 @@ export interface OptionGrammar {
   takes?: string;
   /** Options whose value names something that is written; they take a value too. */
   writes?: string;
+  /** Short options whose value, if they have one, is attached and names what is written: `-w/x`. */
+  attached?: string;
+  /** Options that name the directory it works in: relative outputs start there. */
+  cwd?: string;
+  /** Options that name the tree it changes in place of the one it runs in. */
+  tree?: string;
   /** Long options start with one dash (`-out`), and short ones do not cluster. */
   singleDash?: boolean;
   /** Long options are not abbreviated. */
@@ -29,6 +35,7 @@ export interface Options {
 interface Lists {
   takes: Set<string>;
   writes: Set<string>;
+  attached: Set<string>;
   long: string[];
 }
 
@@ -38,10 +45,17 @@ function listsOf(grammar: OptionGrammar): Lists {
   let lists = cache.get(grammar);
   if (lists === undefined) {
     const writes = words(grammar.writes);
-    const takes = [...words(grammar.takes), ...writes];
+    const attached = words(grammar.attached);
+    const takes = [
+      ...words(grammar.takes),
+      ...words(grammar.cwd),
+      ...words(grammar.tree),
+      ...writes,
+    ];
     lists = {
       takes: new Set(takes),
-      writes: new Set(writes),
+      writes: new Set([...writes, ...attached]),
+      attached: new Set(attached),
       long: takes.filter((name) => name.startsWith("--")),
     };
     cache.set(grammar, lists);
@@ -66,7 +80,7 @@ export function readOptions(
   args: readonly string[],
   grammar: OptionGrammar,
 ): Options {
-  const { takes, long } = listsOf(grammar);
+  const { takes, long, attached } = listsOf(grammar);
   const options: Options["options"] = [];
   const operands: string[] = [];
   for (let i = 0; i < args.length; i++) {
@@ -95,7 +109,12 @@ export function readOptions(
           option.startsWith(written) &&
           !/[A-Z]/.test(option.slice(written.length, written.length + 1))
         ) ?? written;
-      if (equals !== -1) options.push([name, arg.slice(equals + 1)]);
+      const colon = arg.indexOf(":");
+      if (
+        grammar.singleDash && colon > 0 && takes.has(arg.slice(0, colon)) &&
+        !takes.has(name)
+      ) options.push([arg.slice(0, colon), arg.slice(colon + 1)]);
+      else if (equals !== -1) options.push([name, arg.slice(equals + 1)]);
       else if (takes.has(name)) options.push([name, args[++i]]);
       else if (takes.has("-o") && /^-o[./~]/.test(arg)) {
         options.push(["-o", arg.slice(2)]);
@@ -104,12 +123,16 @@ export function readOptions(
     }
     for (let j = 1; j < arg.length; j++) {
       const name = "-" + arg[j];
+      const rest = arg.slice(j + 1);
       if (!takes.has(name)) {
-        options.push([name, undefined]);
+        const value = attached.has(name) && rest !== "" ? rest : undefined;
+        options.push([name, value]);
+        if (value !== undefined) break;
         continue;
       }
-      const attached = arg.slice(j + 1);
-      options.push([name, attached === "" ? args[++i] : attached]);
+      // `-o:x` and `-o=x`, as programs with parsers of their own take it.
+      const value = /^[:=]./.test(rest) ? rest.slice(1) : rest;
+      options.push([name, value === "" ? args[++i] : value]);
       break;
     }
   }

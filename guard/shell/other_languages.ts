@@ -8,7 +8,8 @@ import { type Call, type CallReader, refuses, writes } from "./call.ts";
 import { INSTALL } from "./installs.ts";
 import { hasOption, readOptions } from "./options.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
-import { applyGuess, applyTable } from "./verbs.ts";
+import { applyGuess } from "./guess.ts";
+import { applyTable } from "./verbs.ts";
 
 const LABEL = {
   rule: "interpreter",

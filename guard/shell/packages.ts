@@ -12,7 +12,8 @@ import { nodePackages } from "./packages_node.ts";
 import { conda, pip, poetry, uv } from "./packages_python.ts";
 import { readVariable } from "./parameters.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
-import { applyGuess, applyTable } from "./verbs.ts";
+import { applyGuess } from "./guess.ts";
+import { applyTable } from "./verbs.ts";
 import { unwrap } from "./wrappers.ts";
 import {
   bundle,

@@ -8,7 +8,7 @@ import { scanCode } from "./code.ts";
 import { hasOption, readOptions } from "./options.ts";
 import { type Stream, UNKNOWN_STREAM } from "./state.ts";
 import type { Lexicon } from "./tokens.ts";
-import { applyGuess } from "./verbs.ts";
+import { applyGuess } from "./guess.ts";
 
 /** A script file, which is known only when the command itself has written it. */
 export function script(

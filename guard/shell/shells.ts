@@ -4,7 +4,7 @@
  * @module
  */
 import type { Call } from "./call.ts";
-import { applyGuess } from "./verbs.ts";
+import { applyGuess } from "./guess.ts";
 import { runShellVariables } from "./variable_hooks.ts";
 import { EMPTY_STREAM, type Stream, UNKNOWN_STREAM } from "./state.ts";
 import { commandLines } from "./text_filters.ts";

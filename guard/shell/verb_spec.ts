@@ -19,12 +19,19 @@ export interface VerbSpec extends OptionGrammar {
   onlyWith?: string;
   /** Nothing is written when one of these options is given. */
   unless?: string;
-  /** It writes below the directory it runs in, unless an option names another place. */
-  here?: boolean;
+  /** Operands are not written when one of these options names what is written in their place. */
+  instead?: string;
+  /**
+   * It writes below the directory it runs in, or below the one that is given here, unless an
+   * option names another place.
+   */
+  here?: true | string;
   /** Nothing is written below that directory when one of these options or operands is given. */
   hereUnless?: string;
   /** Options whose value holds what is written behind a name: `html:out`, `cache_dir=x`. */
   named?: string;
+  /** Operands of the form `name=value` whose value is written: `of of2`. */
+  sets?: string;
   /** Options that name an output by convention (`--x_out`, `--output-file`) count as well. */
   guess?: boolean;
   /** Specs of its sub-commands; options of the spec itself stand before them. */

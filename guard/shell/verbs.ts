@@ -3,16 +3,20 @@
  *
  * @module
  */
-import { isKnown } from "../holes.ts";
+import { ANY } from "../holes.ts";
 import { type Call, refuses, writes } from "./call.ts";
-import { ACCOUNT, OUTPUT_OPTION, specOf, SYSTEM } from "./commands.ts";
+import { ACCOUNT, specOf, SYSTEM } from "./commands.ts";
+import { applyGuess } from "./guess.ts";
+import { joinDirectory } from "./places.ts";
 import type { VerbSpec } from "./verb_spec.ts";
 import {
   hasOption,
   type Options,
+  optionValue,
   readOptions,
   writtenValues,
 } from "./options.ts";
+import { readVariable } from "./parameters.ts";
 
 /** `npx create-next-app ../app` and its like. */
 const SCAFFOLD: VerbSpec = {
@@ -70,16 +74,31 @@ export function changesAccount(call: Call): boolean {
   return changes;
 }
 
-function applySpec(call: Call, args: readonly string[], spec: VerbSpec): void {
+function applySpec(
+  call: Call,
+  args: readonly string[],
+  spec: VerbSpec,
+  tree?: string,
+): void {
   if (spec.subs !== undefined) {
     const before = readOptions(args, { ...spec, stopsAtOperand: true });
-    for (const path of writtenValues(before, spec)) writes(call, path);
+    const place = placed(call, before, spec);
+    for (const path of writtenValues(before, spec)) writes(place, path);
     const [sub, ...rest] = before.operands;
     const inner = sub !== undefined && Object.hasOwn(spec.subs, sub)
       ? spec.subs[sub]
       : undefined;
     if (inner !== undefined) {
-      applySpec({ ...call, name: `${call.name} ${sub}` }, rest, inner);
+      const { cwd, tree: trees } = spec;
+      applySpec(
+        { ...place, name: `${call.name} ${sub}` },
+        rest,
+        // Options of the program itself may follow its sub-command too.
+        cwd === undefined && trees === undefined
+          ? inner
+          : { cwd, tree: trees, ...inner },
+        treeOf(before, spec) ?? tree,
+      );
     } else {
       const all = readOptions(args, spec);
       for (
@@ -87,10 +106,10 @@ function applySpec(call: Call, args: readonly string[], spec: VerbSpec): void {
           writtenValues(before, spec).length,
         )
       ) {
-        writes(call, path);
+        writes(place, path);
       }
-      applyGuess({ ...call, args: rest });
-      writesHere(call, spec, all, writtenValues(all, spec));
+      applyGuess({ ...place, args: rest }, { subs: true });
+      writesHere(place, spec, all, writtenValues(all, spec), tree);
     }
     return;
   }
@@ -104,31 +123,67 @@ function applySpec(call: Call, args: readonly string[], spec: VerbSpec): void {
   const name = REDIRECT_LABEL.has(call.name)
     ? { label: "output redirection to a file" }
     : {};
+  const place = placed(call, read, spec);
+  const named = spec.named?.split(" ") ?? [];
   const written = writtenValues(read, spec);
   for (const path of written) {
-    if (path !== "-") writes(call, path, "content", name);
+    if (path !== "-") {
+      // `home:/x` of an option that takes a path as well
+      const plain = named.length === 0
+        ? path
+        : path.replace(/^\w+:(?=[/~.])/, "");
+      writes(place, plain, "content", name);
+    }
   }
-  const named = spec.named?.split(" ") ?? [];
   for (const [option, value] of read.options) {
     if (!named.includes(option)) continue;
     const path = NAMED_PLACE.exec(value ?? "")?.[1];
-    if (path !== undefined) writes(call, path);
+    if (path !== undefined) writes(place, path);
   }
-  if (spec.guess) applyGuess({ ...call, args }, false);
+  if (spec.guess) applyGuess({ ...place, args }, { short: false });
+  const sets = spec.sets?.split(" ") ?? [];
+  for (const operand of sets.length === 0 ? [] : args) {
+    const at = operand.indexOf("=");
+    if (at > 0 && sets.includes(operand.slice(0, at))) {
+      writes(place, operand.slice(at + 1));
+    }
+  }
   const paths = spec.operands === undefined ||
       spec.onlyWith !== undefined &&
-        !hasOption(read, ...spec.onlyWith.split(" "))
+        !hasOption(read, ...spec.onlyWith.split(" ")) ||
+      spec.instead !== undefined &&
+        hasOption(read, ...spec.instead.split(" "))
     ? []
     : chosen(read.operands, spec.operands);
   for (const path of paths) {
-    if (path !== "-" && !isRemote(path)) writes(call, path, spec.mode, name);
+    if (path !== "-" && !isRemote(path)) writes(place, path, spec.mode, name);
   }
-  if (paths.length === 0) writesHere(call, spec, read, written);
+  if (paths.length === 0) {
+    writesHere(place, spec, read, written, treeOf(read, spec) ?? tree);
+  }
+}
+
+/** The call in the directory that its options name. */
+function placed(call: Call, read: Options, spec: VerbSpec): Call {
+  const cwd = spec.cwd === undefined
+    ? undefined
+    : optionValue(read, ...spec.cwd.split(" "));
+  if (cwd === undefined) return call;
+  const state = call.state.fork();
+  state.cwd = state.cwd.map((here) => joinDirectory(here, cwd));
+  return { ...call, state };
+}
+
+/** The tree that its options name. */
+function treeOf(read: Options, spec: VerbSpec): string | undefined {
+  return spec.tree === undefined
+    ? undefined
+    : optionValue(read, ...spec.tree.split(" "));
 }
 
 /** A place behind a name that says so: `cache_dir=out`, `html:out`. */
 const NAMED_PLACE =
-  /^(?:\w*(?:dir|file|path)|html|xml|json|lcov|annotate|markdown)[:=](.+)$/;
+  /^(?:\w*(?:dir|file|path|location)|html|xml|json|lcov|annotate|markdown|home|temp|dest)(?:[:=]|\s+)(.+)$/i;
 
 /** A program that writes where it runs, unless a place that is named replaces that. */
 function writesHere(
@@ -136,13 +191,16 @@ function writesHere(
   spec: VerbSpec,
   read: Options,
   written: readonly string[],
+  tree: string | undefined,
 ): void {
-  if (!spec.here || written.length > 0) return;
+  if (spec.here === undefined || written.length > 0) return;
   const unless = spec.hereUnless?.split(" ") ?? [];
   if (hasOption(read, ...unless) || unless.includes(read.operands[0] ?? "")) {
     return;
   }
-  writes(call, ".");
+  const place = spec.here === true ? "." : spec.here;
+  const home = readVariable("HOME", call.state, call.context)?.[0] ?? ANY;
+  writes(call, tree ?? place.replace(/^~(?=\/)/, home));
 }
 
 function chosen(
@@ -175,32 +233,4 @@ export function isRemote(operand: string): boolean {
   return /^[a-z][a-z\d+.-]*:\/\//i.test(operand) && !/^file:/i.test(operand) ||
     /^(?:[\w.-]+@)?[\w.-]+:(?!\\)/.test(operand) && !operand.startsWith("/") &&
       !operand.startsWith(".");
-}
-
-/**
- * Judges a program that no table knows by options that name an output. Only paths that lead
- * outside for sure count.
- *
- * @param call The call.
- * @param short Whether `-o` counts too.
- */
-export function applyGuess(call: Call, short = true): void {
-  const { args } = call;
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i] ?? "";
-    const equals = arg.indexOf("=");
-    const name = equals === -1 ? arg : arg.slice(0, equals);
-    let value: string | undefined;
-    if (name.startsWith("--") && OUTPUT_OPTION.test(name)) {
-      value = equals === -1 ? args[i + 1] : arg.slice(equals + 1);
-      // `--go_out=paths=source_relative:gen`
-      if (name.endsWith("_out")) value = value?.replace(/^[^/~.][^:]*:/, "");
-    } else if (short && arg === "-o") value = args[i + 1];
-    if (
-      value !== undefined && /^(?:\/|\.\.(?:\/|$)|~\/)/.test(value) &&
-      isKnown(value)
-    ) {
-      writes(call, value);
-    }
-  }
 }
