@@ -575,6 +575,29 @@ real("two turns at once have an outcome each", {
   assertEquals(worker.session.turns.pending, 0);
 });
 
+real("a command of the agent's own has an outcome too, and waits its turn", {
+  steps: [{ text: "one", delayMs: 200 }, { text: "two" }],
+}, async (world) => {
+  await using worker = await start(world);
+  const turns = await Promise.all(
+    ["a", "/cost", "/nosuchcommand", "b"].map((text) => worker.send(text)),
+  );
+  const outcomes = await Promise.all(
+    turns.map((sent) => worker.outcome(sent.turn)),
+  );
+  assertEquals(
+    outcomes.map((outcome) => [outcome.outcome, outcome.text?.slice(0, 7)]),
+    [["completed", "one"], ["completed", "Total c"], ["completed", "Unknown"], [
+      "completed",
+      "two",
+    ]],
+  );
+  assertEquals(worker.session.turns.pending, 0);
+  const before = worker.sessionId;
+  assertEquals((await worker.ask("/clear")).outcome, "completed");
+  assert(worker.sessionId !== before, "a cleared session has another id");
+});
+
 real("line separators in a turn do not end its line", {
   steps: [{ text: "read" }],
 }, async (world) => {

@@ -257,7 +257,7 @@ export class Session {
     if (this.#turns.phase(id) !== undefined) {
       return { turn: id, written: 0, repeated: true };
     }
-    this.#turns.written(id, stamped);
+    this.#turns.written(id, stamped, turn.text.startsWith("/"));
     this.#pendingChanged();
     try {
       const written = await this.#driver.send(

@@ -51,6 +51,7 @@ export interface TurnOutcome {
 interface Turn {
   readonly id: string;
   readonly stamped: boolean;
+  readonly command: boolean;
   phase: TurnPhase;
 }
 
@@ -151,9 +152,10 @@ export class TurnLedger {
    *
    * @param id The turn.
    * @param stamped True when the agent gets the id too and echoes it.
+   * @param command True when it may be a command of the agent's own, such as `/cost`, which is not echoed.
    */
-  written(id: string, stamped: boolean): void {
-    this.#open.set(id, { id, stamped, phase: "written" });
+  written(id: string, stamped: boolean, command = false): void {
+    this.#open.set(id, { id, stamped, command, phase: "written" });
   }
 
   /**
@@ -259,12 +261,12 @@ export class TurnLedger {
       turn.phase === "delivered"
     );
     if (frame.num_turns !== 0) this.#finished++;
-    const oldest = this.#replays || this.#replaySeen
+    const silent = delivered.length > 0
       ? undefined
+      : this.#replays || this.#replaySeen
+      ? this.#command(frame)
       : this.#oldest();
-    const turns = delivered.length === 0 && oldest !== undefined
-      ? [oldest]
-      : delivered;
+    const turns = silent === undefined ? delivered : [silent];
     for (const denial of frame.permission_denials ?? []) {
       this.denied({ tool: denial.tool_name, toolUseId: denial.tool_use_id });
     }
@@ -311,11 +313,19 @@ export class TurnLedger {
     return outcome;
   }
 
-  #oldest(): Turn | undefined {
+  #oldest(among: (turn: Turn) => boolean = () => true): Turn | undefined {
     for (const turn of this.#open.values()) {
-      if (turn.phase === "written") return turn;
+      if (turn.phase === "written" && among(turn)) return turn;
     }
     return undefined;
+  }
+
+  /** What the agent does by itself takes no call of the model. */
+  #command(frame: ResultFrame): Turn | undefined {
+    return frame.num_turns === 0 && !frame.is_error &&
+        frame.origin === undefined
+      ? this.#oldest((turn) => turn.command)
+      : undefined;
   }
 }
 

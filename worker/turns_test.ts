@@ -159,3 +159,22 @@ Deno.test("TurnLedger remembers so many turns and no more", () => {
     "done",
   ]);
 });
+
+Deno.test("TurnLedger gives the result of a local command to its turn, which is never echoed", () => {
+  const local = (fields: object = {}) => result({ num_turns: 0, ...fields });
+  const turns = new TurnLedger({ replays: true, tellsState: true });
+  turns.written("plain", true);
+  turns.written("/cost", true, true);
+  turns.written("/context", true, true);
+  assertEquals(turns.apply(local({ origin: { kind: "cron" } }))?.turns, []);
+  assertEquals(turns.apply(local({ is_error: true }))?.turns, []);
+  assertEquals(turns.apply(result({ num_turns: 1 }))?.turns, []);
+  turns.apply(told("running"));
+  turns.apply(echo("plain"));
+  assertEquals(turns.apply(local())?.turns, ["plain"]);
+  assertEquals(turns.apply(local())?.turns, ["/cost"]);
+  assertEquals(turns.apply(local())?.turns, ["/context"]);
+  turns.written("plain 2", true);
+  assertEquals(turns.apply(local())?.turns, []);
+  assertEquals(turns.pending, 1);
+});
