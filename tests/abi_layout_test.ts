@@ -5,19 +5,11 @@ import { fromFileUrl } from "@std/path";
 import { guardCode } from "../abi/thread_guard.ts";
 import { command } from "./_abi.ts";
 import { hasTool } from "./support/require_tool.ts";
+import { withDir } from "./support/with_dir.ts";
 
 const HEADER = new URL("../abi/include/rpi_plugin.h", import.meta.url);
 const CASES = fromFileUrl(new URL("fixtures/cases/abi", import.meta.url));
 const ignore = !hasTool("gcc");
-
-async function inTemp(fn: (dir: string) => Promise<void>): Promise<void> {
-  const dir = await Deno.makeTempDir();
-  try {
-    await fn(dir);
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
-}
 
 Deno.test("generateHeader() is what lies in include/", async () => {
   assertEquals(
@@ -35,7 +27,7 @@ for (
       `the header compiles as ${standard}, with every size and offset asserted`,
     ignore: !hasTool(compiler),
     fn: () =>
-      inTemp(async (dir) => {
+      withDir(async (dir) => {
         await Deno.writeTextFile(`${dir}/a.h`, generateHeader());
         const source = `${dir}/a.${compiler === "gcc" ? "c" : "cc"}`;
         await Deno.writeTextFile(
@@ -62,7 +54,7 @@ Deno.test({
   name: "the table is what a C compiler makes of independently written structs",
   ignore,
   fn: () =>
-    inTemp(async (dir) => {
+    withDir(async (dir) => {
       const pairs: [string, string][] = [
         ["sizeof(Str)", "StbString"],
         ["sizeof(Ref)", "StbStringRef"],
@@ -120,7 +112,7 @@ Deno.test({
   name: "the layout holds on aarch64",
   ignore: !hasTool(CROSS, INSTALL_CROSS),
   fn: () =>
-    inTemp(async (dir) => {
+    withDir(async (dir) => {
       await Deno.writeTextFile(`${dir}/a.c`, generateHeader());
       await command([
         CROSS,
@@ -197,7 +189,7 @@ for (
     ignore: (arch === "x86_64" && Deno.build.arch !== arch) ||
       !hasTool(gcc, gcc === CROSS ? INSTALL_CROSS : undefined),
     fn: () =>
-      inTemp(async (dir) => {
+      withDir(async (dir) => {
         await Deno.writeTextFile(`${dir}/a.s`, GUARD[arch]);
         await command([gcc, "-c", "-o", `${dir}/a.o`, `${dir}/a.s`]);
         await command([
@@ -226,7 +218,7 @@ Deno.test({
   name: "the declarations of the Rust template are the layout's",
   ignore: !hasTool("cargo"),
   fn: () =>
-    inTemp(async (dir) => {
+    withDir(async (dir) => {
       const abi = scaffoldPlugin("x", "rust")["src/abi.rs"];
       assert(abi !== undefined);
       const prints = PLUGIN_API.map((slot) =>

@@ -4,6 +4,7 @@ import { fromFileUrl } from "@std/path";
 import { digestPlugin } from "@bulkhead/plugins";
 import { canRun } from "./_abi.ts";
 import { hasTool } from "./support/require_tool.ts";
+import { withDir } from "./support/with_dir.ts";
 
 const ROOT = fromFileUrl(new URL("..", import.meta.url));
 const BULKHEAD = ["run", "-A", `${ROOT}cli/main.ts`];
@@ -20,15 +21,6 @@ async function deno(
   }).output();
   const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
   return { code, out: text(stdout), err: text(stderr) };
-}
-
-async function withDir(fn: (dir: string) => Promise<void>): Promise<void> {
-  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
-  try {
-    await fn(dir);
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
 }
 
 Deno.test("examples: every one is run here", async () => {

@@ -5,13 +5,16 @@
  */
 import { assert } from "@std/assert";
 import { claimSession, connectFleet } from "@bulkhead/worker/fleet";
-import { eventually } from "./support/eventually.ts";
 import { ended, killAll, startProgram } from "./support/fleet_program.ts";
 import { startNats } from "./support/nats_server.ts";
 import { hasTool } from "./support/require_tool.ts";
-import { lastTick, TICKER } from "./support/ticker.ts";
-
-const LEASE = { leaseMs: 4_000, marginMs: 2_000, stopMs: 2_000 };
+import {
+  assertSilentSince,
+  lastTick,
+  SHORT_LEASE,
+  TICKER,
+  ticks,
+} from "./support/ticker.ts";
 
 async function ip(command: string): Promise<boolean> {
   const { success } = await new Deno.Command("ip", {
@@ -80,26 +83,17 @@ Deno.test({
         `nats://${net.near}:${server.port}`,
         dir,
         sessionId,
-        JSON.stringify({ ...LEASE, script: TICKER }),
+        JSON.stringify({ ...SHORT_LEASE, script: TICKER }),
       ], ["ip", "netns", "exec", net.name]);
       children.push(child);
-      await eventually(
-        "the agent works",
-        async () => await lastTick(`${dir}/ws`) > 0,
-      );
+      await ticks(`${dir}/ws`);
       assert(await ip(`link set ${net.cable} down`));
       const next = await claimSession(two, {
         shortId: "next",
         sessionId,
-        ...LEASE,
+        ...SHORT_LEASE,
       });
-      const began = Date.now();
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      const last = await lastTick(`${dir}/ws`);
-      assert(
-        last < began,
-        `the old agent wrote ${last - began} ms after the new one could begin`,
-      );
+      const last = await assertSilentSince(`${dir}/ws`, Date.now());
       // Plugged in again it finds that it has lost, and writes nothing more.
       assert(await ip(`link set ${net.cable} up`));
       await ended(child);

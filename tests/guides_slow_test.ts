@@ -4,6 +4,7 @@ import { fromFileUrl } from "@std/path";
 import { allEnded } from "./support/processes.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { Terminal } from "./support/terminal.ts";
+import { withDir } from "./support/with_dir.ts";
 
 const ROOT = fromFileUrl(new URL("..", import.meta.url));
 const ignore = !hasTool("script", "apt-get install util-linux") ||
@@ -45,16 +46,13 @@ function shell(
   });
 }
 
-async function withDir(fn: (dir: string) => Promise<void>): Promise<void> {
-  const dir = await Deno.realPath(await Deno.makeTempDir({ prefix: "bh" }));
-  await Deno.mkdir(`${dir}/home`, { mode: 0o700 });
-  await Deno.mkdir(`${dir}/project`);
-  try {
+function withProject(fn: (dir: string) => Promise<void>): Promise<void> {
+  return withDir(async (dir) => {
+    await Deno.mkdir(`${dir}/home`, { mode: 0o700 });
+    await Deno.mkdir(`${dir}/project`);
     await fn(dir);
     await allEnded(dir);
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
+  });
 }
 
 Deno.test({
@@ -63,7 +61,7 @@ Deno.test({
   async fn() {
     const on = await block("write-a-plugin.md", "Five minutes");
     const lines = await block("write-a-plugin.md", "Five minutes", 1);
-    await withDir(async (dir) => {
+    await withProject(async (dir) => {
       await using terminal = shell(lines, dir, on);
       await terminal.see("nothing is wrong");
       await terminal.see("? ");
@@ -83,7 +81,7 @@ Deno.test({
       // These two stay open; ASK stands for an id.
       .filter((line) => !/ watch | ui | ASK /.test(line))
       .map((line) => line.replace("/work/project", "project --agent scripted"));
-    await withDir(async (dir) => {
+    await withProject(async (dir) => {
       await using terminal = shell(lines, dir);
       await terminal.see("You said: fix the failing test");
       await terminal.see("idle");
@@ -101,7 +99,7 @@ Deno.test({
       // The agent itself, and what needs its program.
       .filter((line) => !/^claude | verify /.test(line))
       .map((line) => line.replace("/work/env-17", "project"));
-    await withDir(async (dir) => {
+    await withProject(async (dir) => {
       const settings = `${dir}/project/.claude/settings.local.json`;
       await Deno.mkdir(`${dir}/project/.claude`);
       await Deno.writeTextFile(settings, '{"x" : 1}\r\n');
@@ -122,7 +120,7 @@ Deno.test({
   ignore,
   async fn() {
     const lines = await block("guard-an-evaluation.md", "What would it say?");
-    await withDir(async (dir) => {
+    await withProject(async (dir) => {
       await using terminal = shell(lines, dir);
       await terminal.see("deny");
       await terminal.see("all done");

@@ -30,24 +30,26 @@ import { ended, startProgram } from "./support/fleet_program.ts";
 import { startNats, TestLink, type TestServer } from "./support/nats_server.ts";
 import { hasTool } from "./support/require_tool.ts";
 import { sideBySide, type Waiting } from "./support/side_by_side.ts";
-import { lastTick, TICKER } from "./support/ticker.ts";
+import {
+  assertSilentSince,
+  lastTick,
+  SHORT_LEASE,
+  TICKER,
+  ticks,
+} from "./support/ticker.ts";
+import { withDir } from "./support/with_dir.ts";
 
-/** For tests that wait for the end of a lease; the margin is what a busy machine may take to end an agent. */
-const SHORT = { leaseMs: 4_000, marginMs: 2_000, stopMs: 2_000 };
 const tests: Waiting[] = [];
 
 function natsTest(name: string, fn: () => Promise<void>): void {
   tests.push({ name: `fleet: ${name}`, fn });
 }
 
-async function withDir(fn: (dir: string) => Promise<void>): Promise<void> {
-  const dir = await Deno.realPath(await Deno.makeTempDir());
-  await Deno.mkdir(`${dir}/ws`);
-  try {
+function withWorkspace(fn: (dir: string) => Promise<void>): Promise<void> {
+  return withDir(async (dir) => {
+    await Deno.mkdir(`${dir}/ws`);
     await fn(dir);
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
+  });
 }
 
 function join(
@@ -73,7 +75,8 @@ async function host(
   dir: string,
   shortId: string,
   script: AgentScript,
-  more: { sessionId?: string; allow?: string[]; lease?: typeof SHORT } = {},
+  more: { sessionId?: string; allow?: string[]; lease?: typeof SHORT_LEASE } =
+    {},
 ): Promise<Hosted> {
   const logs: string[] = [];
   const sessionId = more.sessionId ?? crypto.randomUUID();
@@ -147,7 +150,7 @@ const results = (frames: ClientFrame[]) =>
   frames.filter((f) => f.kind === "result").length;
 
 natsTest("any host watches, answers once and drives a session", async () => {
-  await withDir(async (dir) => {
+  await withWorkspace(async (dir) => {
     await using server = await startNats();
     await using one = await join(server, "one");
     await using two = await join(server, "two");
@@ -224,7 +227,7 @@ natsTest("any host watches, answers once and drives a session", async () => {
 natsTest(
   "a second host cannot claim a session, and can once it is released",
   async () => {
-    await withDir(async (dir) => {
+    await withWorkspace(async (dir) => {
       await using server = await startNats();
       await using one = await join(server, "one");
       await using two = await join(server, "two");
@@ -250,7 +253,7 @@ natsTest(
 natsTest(
   "a host that is cut off has ended its agent before another may begin",
   async () => {
-    await withDir(async (dir) => {
+    await withWorkspace(async (dir) => {
       await using server = await startNats();
       await using link = new TestLink(server.port);
       await using one = await join(link, "one");
@@ -259,27 +262,19 @@ natsTest(
       const hosted = await host(one, dir, "demo", TICKER, {
         sessionId,
         allow: ["Bash"],
-        lease: SHORT,
+        lease: SHORT_LEASE,
       });
       await hosted.worker.send("go");
-      await eventually(
-        "the agent works",
-        async () => await lastTick(`${dir}/ws`) > 0,
-      );
+      await ticks(`${dir}/ws`);
       link.cut();
       const next = await claimSession(two, {
         shortId: "next",
         sessionId,
-        ...SHORT,
+        ...SHORT_LEASE,
       });
       const began = Date.now();
       assert(!hosted.seat.lease.valid);
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      const last = await lastTick(`${dir}/ws`);
-      assert(
-        last < began,
-        `the old agent wrote ${last - began} ms after the new one could begin`,
-      );
+      await assertSilentSince(`${dir}/ws`, began);
       await hosted.worker.ended;
       assert(next.lease.fence > hosted.seat.lease.fence);
       assertMatch(hosted.logs.join("\n"), /the lease of "one.demo" was lost/);
@@ -292,28 +287,19 @@ natsTest(
 natsTest(
   "a stopped worker's agent is ended before another may begin",
   async () => {
-    await withDir(async (dir) => {
+    await withWorkspace(async (dir) => {
       await using server = await startNats();
       await using two = await join(server, "two");
       const sessionId = crypto.randomUUID();
-      const child = await startHostProcess(server, dir, sessionId, SHORT);
-      await eventually(
-        "the agent works",
-        async () => await lastTick(`${dir}/ws`) > 0,
-      );
+      const child = await startHostProcess(server, dir, sessionId, SHORT_LEASE);
+      await ticks(`${dir}/ws`);
       child.kill("SIGSTOP");
       const next = await claimSession(two, {
         shortId: "next",
         sessionId,
-        ...SHORT,
+        ...SHORT_LEASE,
       });
-      const began = Date.now();
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      const last = await lastTick(`${dir}/ws`);
-      assert(
-        last < began,
-        `the old agent wrote ${last - began} ms after the new one could begin`,
-      );
+      const last = await assertSilentSince(`${dir}/ws`, Date.now());
       // Awake again it finds that it has lost, and writes nothing more.
       child.kill("SIGCONT");
       await ended(child);
@@ -327,16 +313,13 @@ natsTest(
 natsTest(
   "a killed worker's agent is ended, long before its lease",
   async () => {
-    await withDir(async (dir) => {
+    await withWorkspace(async (dir) => {
       await using server = await startNats();
       const leaseMs = 300_000;
       const child = await startHostProcess(server, dir, crypto.randomUUID(), {
         leaseMs,
       });
-      await eventually(
-        "the agent works",
-        async () => await lastTick(`${dir}/ws`) > 0,
-      );
+      await ticks(`${dir}/ws`);
       child.kill("SIGKILL");
       await child.status;
       const killed = Date.now();
@@ -355,7 +338,7 @@ function startHostProcess(
   server: TestServer,
   dir: string,
   sessionId: string,
-  lease: Partial<typeof SHORT>,
+  lease: Partial<typeof SHORT_LEASE>,
 ): Promise<Deno.ChildProcess> {
   return startProgram("fleet_host.ts", [
     `nats://127.0.0.1:${server.port}`,
@@ -368,7 +351,7 @@ function startHostProcess(
 natsTest(
   "frames are neither lost nor doubled over a server that is killed and started again",
   async () => {
-    await withDir(async (dir) => {
+    await withWorkspace(async (dir) => {
       await using server = await startNats();
       await using one = await join(server, "one");
       await using two = await join(server, "two");
@@ -395,7 +378,7 @@ natsTest(
 );
 
 natsTest("a link that is cut for a while loses no frame", async () => {
-  await withDir(async (dir) => {
+  await withWorkspace(async (dir) => {
     await using server = await startNats();
     await using link = new TestLink(server.port);
     await using one = await join(link, "one");
@@ -427,7 +410,7 @@ natsTest("a link that is cut for a while loses no frame", async () => {
 natsTest(
   "streams and buckets that are deleted under us are made again, and the gap is told",
   async () => {
-    await withDir(async (dir) => {
+    await withWorkspace(async (dir) => {
       await using server = await startNats();
       await using one = await join(server, "one");
       await using two = await join(server, "two");
@@ -537,7 +520,7 @@ natsTest(
 );
 
 natsTest("a role may do what it is for and nothing more", async () => {
-  await withDir(async (dir) => {
+  await withWorkspace(async (dir) => {
     const { permissionsConfig } = await import("@bulkhead/worker/fleet");
     const users = ["watch", "answer", "drive", "queue", "host"]
       .map((role) =>
@@ -584,7 +567,7 @@ natsTest("a role may do what it is for and nothing more", async () => {
 });
 
 natsTest("the page over all machines shows, streams and answers", async () => {
-  await withDir(async (dir) => {
+  await withWorkspace(async (dir) => {
     await using server = await startNats();
     await using one = await join(server, "one");
     await using two = await join(server, "two");

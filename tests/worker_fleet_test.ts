@@ -18,17 +18,15 @@ import {
 } from "@bulkhead/worker";
 import { eventually } from "./support/eventually.ts";
 import { alive } from "./support/processes.ts";
+import { withDir } from "./support/with_dir.ts";
 
-async function withHome(
+function withHome(
   fn: (home: string, cwd: string) => Promise<void>,
 ): Promise<void> {
-  const dir = await Deno.realPath(await Deno.makeTempDir());
-  await Deno.mkdir(`${dir}/ws`);
-  try {
+  return withDir(async (dir) => {
+    await Deno.mkdir(`${dir}/ws`);
     await fn(`${dir}/w`, `${dir}/ws`);
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
+  });
 }
 
 function start(home: string, cwd: string, shortId: string) {

@@ -4,14 +4,13 @@
  *
  * @module
  */
-import { connect, runWorker, scriptedDriver } from "@bulkhead/worker";
 import {
-  claimSession,
   connectFleet,
   type Fleet,
   RemoteWorker,
   viewFleet,
 } from "@bulkhead/worker/fleet";
+import { frameDelays } from "../../tests/support/frame_delays.ts";
 import { putSession } from "../../tests/support/fleet_program.ts";
 import { startNats } from "../../tests/support/nats_server.ts";
 import { FramePublisher } from "../../worker/fleet_nats/frames.ts";
@@ -44,67 +43,10 @@ async function hasServer(): Promise<boolean> {
   return false;
 }
 
-/** The delays of each frame from the worker to a local and to a remote client. */
+/** How much longer a frame takes to a remote client than to one on the worker's socket. */
 async function frameRatio(one: Fleet, two: Fleet): Promise<number> {
-  const dir = await Deno.realPath(await Deno.makeTempDir());
-  const sessionId = crypto.randomUUID();
-  const seat = await claimSession(one, { shortId: "s", sessionId });
-  const worker = await runWorker({
-    shortId: "s",
-    home: `${dir}/w`,
-    claimsRoot: dir,
-    cwd: dir,
-    sessionId,
-    deciders: [seat.decider],
-    driver: scriptedDriver({
-      sessions: `${dir}/sessions`,
-      script: {
-        schema: 1,
-        turns: [{ steps: [{ say: "x".repeat(1_600), chunk: 4, delayMs: 6 }] }],
-      },
-    }),
-  });
-  await seat.attach(worker);
-  const stop = new AbortController();
-  const made = new Map<number, number>();
-  const near = new Map<number, number>(), far = new Map<number, number>();
-  const note = (into: Map<number, number>, from: number, count: number) => {
-    const now = performance.now();
-    for (let i = from; i < from + count; i++) into.set(i, now);
-  };
-  const unwatch = worker.session.watch(() =>
-    note(made, made.size, worker.session.log.end - made.size)
-  );
-  using client = await connect(worker.socketPath);
-  const local = (async () => {
-    for await (const event of client.watch({ signal: stop.signal })) {
-      if (event.type === "frames") note(near, event.from, event.frames.length);
-    }
-  })();
-  const remote = (async () => {
-    const frames = new RemoteWorker(two, "one.s").frames({
-      signal: stop.signal,
-    });
-    for await (const batch of frames) {
-      note(far, batch.from, batch.frames.length);
-    }
-  })();
-  await worker.ask("go");
-  while (far.size < worker.session.log.end) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  stop.abort();
-  unwatch();
-  await Promise.all([local, remote]);
-  await worker.end();
-  await seat.end();
-  await Deno.remove(dir, { recursive: true });
-  const delay = (of: Map<number, number>) =>
-    median(
-      [...made].slice(20, 380).map(([i, at]) => (of.get(i) ?? NaN) - at)
-        .filter((ms) => !Number.isNaN(ms)),
-    );
-  return delay(far) / delay(near);
+  const { near, far } = await frameDelays(one, two);
+  return median(far) / median(near);
 }
 
 /** Figures of the fleet. */
