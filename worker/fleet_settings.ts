@@ -8,8 +8,8 @@
 import { readTextCapped, reasonOf } from "@bulkhead/sandbox";
 import { UsageError } from "@bulkhead/sandbox/command";
 
-/** How to reach a fleet; the options of `connectFleet`. */
-export interface FleetSettings {
+/** Where a fleet is and how it is reached. */
+export interface FleetAddress {
   /** One or more `nats://host:port`, with commas between them. */
   readonly servers: string;
   /** A NATS credentials file. */
@@ -18,14 +18,31 @@ export interface FleetSettings {
   readonly user?: string;
   /** The password of `user`. */
   readonly password?: string;
-  /** `required` or `off`; by address when absent. */
+  /**
+   * `required` encrypts; `off` does not, which is refused unless every server is on
+   * loopback or this is given.
+   *
+   * @default by address
+   */
   readonly tls?: "required" | "off";
   /** A file with the certificate authority of the servers. */
   readonly caFile?: string;
-  /** What all names on the server begin with. */
+  /**
+   * What all names on the server begin with.
+   *
+   * @default {"bulkhead"}
+   */
   readonly prefix?: string;
-  /** The name of this machine in the fleet. */
+  /**
+   * The name of this machine in the fleet.
+   *
+   * @default its host name and a hash of its id
+   */
   readonly host?: string;
+}
+
+/** A fleet that somebody asked for. */
+export interface FleetSettings extends FleetAddress {
   /** True when it was asked for in this very command: then a fleet that cannot be had is a failure. */
   readonly explicit: boolean;
 }

@@ -15,7 +15,7 @@ import {
   type NatsConnection,
 } from "@nats-io/transport-node";
 import { reasonOf, requirePermissions } from "@bulkhead/sandbox";
-import { fleetAddresses } from "../fleet_settings.ts";
+import { type FleetAddress, fleetAddresses } from "../fleet_settings.ts";
 import { thisMachine } from "../store/machine.ts";
 import { FleetError } from "./error.ts";
 import { type FleetNames, fleetNames, token } from "./names.ts";
@@ -35,34 +35,42 @@ import {
 import { catchResets } from "./resets.ts";
 
 /** Options of {@linkcode connectFleet}. */
-export interface FleetConnectOptions {
-  /** One or more `nats://host:port`, with commas between them. */
-  readonly servers: string;
-  /** A NATS credentials file. */
-  readonly credentialsFile?: string;
-  /** User and password, for servers without credentials files. */
-  readonly user?: string;
-  /** The password of `user`. */
-  readonly password?: string;
-  /** `required` encrypts; `off` does not, which is refused unless every server is on loopback or this is given. @default by address */
-  readonly tls?: "required" | "off";
-  /** A file with the certificate authority of the servers. */
-  readonly caFile?: string;
-  /** What all names begin with. @default "bulkhead" */
-  readonly prefix?: string;
-  /** The name of this machine in the fleet. @default its host name and a hash of its id */
-  readonly host?: string;
-  /** Copies of everything on the server; 3 in a cluster of three. @default 1 */
+export interface FleetConnectOptions extends FleetAddress {
+  /**
+   * Copies of everything on the server; 3 in a cluster of three.
+   *
+   * @default {1}
+   */
   readonly replicas?: number;
-  /** Bytes of frames that are kept, over all sessions. @default 1 GiB */
+  /**
+   * Bytes of frames that are kept, over all sessions.
+   *
+   * @default 1 GiB
+   */
   readonly maxFrameBytes?: number;
-  /** How long frames are kept. @default 7 days */
+  /**
+   * How long frames are kept.
+   *
+   * @default 7 days
+   */
   readonly maxFrameAgeMs?: number;
-  /** How long a host counts as there after its last word; said by whoever makes the bucket. @default 20000 */
+  /**
+   * How long a host counts as there after its last word; said by whoever makes the bucket.
+   *
+   * @default {20000}
+   */
   readonly hostTtlMs?: number;
-  /** How long the first connection may take. @default 5000 */
+  /**
+   * How long the first connection may take.
+   *
+   * @default {5000}
+   */
   readonly timeoutMs?: number;
-  /** Create what is missing on the server. @default true */
+  /**
+   * Create what is missing on the server.
+   *
+   * @default {true}
+   */
   readonly create?: boolean;
 }
 

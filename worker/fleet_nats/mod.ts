@@ -14,6 +14,7 @@
  *
  * @module
  */
+export type { FleetAddress } from "../fleet_settings.ts";
 export { connectFleet, Fleet, type FleetConnectOptions } from "./connection.ts";
 export { doctorFleet, type FleetCheck } from "./doctor.ts";
 export { FleetError, type FleetErrorCode } from "./error.ts";
