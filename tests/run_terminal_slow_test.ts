@@ -6,6 +6,10 @@ import { Terminal } from "./support/terminal.ts";
 
 const ignore = !hasTool("script", "apt-get install util-linux");
 
+function terminalTest(name: string, fn: () => Promise<void>): void {
+  Deno.test({ name: `terminal: ${name}`, ignore, fn });
+}
+
 /** The demo's own directory, as the line about its workspace names it. */
 function demoOf(shown: string): string {
   const [, dir] = /workspace (\S+)\/workspace/.exec(shown) ?? [];
@@ -52,11 +56,9 @@ const SHELL_STEP = {
   message: [{ tool: "Bash", input: { command: "echo made > made.txt" } }],
 };
 
-Deno.test({
-  name:
-    "terminal: the demo's question is answered in place, in colour, and nothing is left",
-  ignore,
-  async fn() {
+terminalTest(
+  "the demo's question is answered in place, in colour, and nothing is left",
+  async () => {
     await using terminal = demo({ NO_COLOR: "" });
     await terminal.see("May I finish?");
     await terminal.see("1) yes");
@@ -70,40 +72,30 @@ Deno.test({
     const dir = demoOf(terminal.shown);
     assertEquals([exists(dir), speakingOf(dir)], [false, []]);
   },
+);
+
+terminalTest("NO_COLOR is respected", async () => {
+  await using terminal = demo({ NO_COLOR: "1" });
+  await terminal.see("> ");
+  await terminal.type("1\r");
+  assertEquals(await terminal.end(), 0);
+  assertEquals(terminal.shown.includes("\x1b["), false, terminal.shown);
 });
 
-Deno.test({
-  name: "terminal: NO_COLOR is respected",
-  ignore,
-  async fn() {
-    await using terminal = demo({ NO_COLOR: "1" });
-    await terminal.see("> ");
-    await terminal.type("1\r");
+terminalTest("yes lets a call run", async () => {
+  await withScript([SHELL_STEP, { say: "after" }], async ({ ws, run }) => {
+    const terminal = run();
+    await terminal.see("[y/N, or a reason to deny]");
+    await terminal.type("y\r");
+    await terminal.see("after");
     assertEquals(await terminal.end(), 0);
-    assertEquals(terminal.shown.includes("\x1b["), false, terminal.shown);
-  },
+    assertEquals(await Deno.readTextFile(`${ws}/made.txt`), "made\n");
+  });
 });
 
-Deno.test({
-  name: "terminal: yes lets a call run",
-  ignore,
-  async fn() {
-    await withScript([SHELL_STEP, { say: "after" }], async ({ ws, run }) => {
-      const terminal = run();
-      await terminal.see("[y/N, or a reason to deny]");
-      await terminal.type("y\r");
-      await terminal.see("after");
-      assertEquals(await terminal.end(), 0);
-      assertEquals(await Deno.readTextFile(`${ws}/made.txt`), "made\n");
-    });
-  },
-});
-
-Deno.test({
-  name:
-    "terminal: a text denies a call and is its reason, for the model and in the summary",
-  ignore,
-  async fn() {
+terminalTest(
+  "a text denies a call and is its reason, for the model and in the summary",
+  async () => {
     await withScript([SHELL_STEP, { say: "heard: ${last}" }], async (world) => {
       const terminal = world.run();
       await terminal.see("[y/N, or a reason to deny]");
@@ -116,53 +108,43 @@ Deno.test({
       assertEquals(exists(`${world.ws}/made.txt`), false);
     });
   },
+);
+
+terminalTest("an empty line is no", async () => {
+  await withScript([SHELL_STEP, { say: "after" }], async ({ ws, run }) => {
+    const terminal = run();
+    await terminal.see("[y/N, or a reason to deny]");
+    await terminal.type("\r");
+    await terminal.see("the person said no");
+    assertEquals(await terminal.end(), 0);
+    assertEquals(exists(`${ws}/made.txt`), false);
+  });
 });
 
-Deno.test({
-  name: "terminal: an empty line is no",
-  ignore,
-  async fn() {
-    await withScript([SHELL_STEP, { say: "after" }], async ({ ws, run }) => {
-      const terminal = run();
-      await terminal.see("[y/N, or a reason to deny]");
-      await terminal.type("\r");
-      await terminal.see("the person said no");
-      assertEquals(await terminal.end(), 0);
-      assertEquals(exists(`${ws}/made.txt`), false);
-    });
-  },
+terminalTest("two questions are put one after the other", async () => {
+  const steps = [{
+    message: [
+      { tool: "Bash", input: { command: "echo 1 > one.txt" } },
+      { tool: "Bash", input: { command: "echo 2 > two.txt" } },
+    ],
+  }];
+  await withScript(steps, async ({ ws, run }) => {
+    const terminal = run();
+    await terminal.see("one.txt? [y/N");
+    await terminal.type("y\r");
+    await terminal.see("two.txt? [y/N");
+    await terminal.type("n\r");
+    assertEquals(await terminal.end(), 0);
+    assertEquals(
+      (await Array.fromAsync(Deno.readDir(ws))).map(({ name }) => name),
+      ["one.txt"],
+    );
+  });
 });
 
-Deno.test({
-  name: "terminal: two questions are put one after the other",
-  ignore,
-  async fn() {
-    const steps = [{
-      message: [
-        { tool: "Bash", input: { command: "echo 1 > one.txt" } },
-        { tool: "Bash", input: { command: "echo 2 > two.txt" } },
-      ],
-    }];
-    await withScript(steps, async ({ ws, run }) => {
-      const terminal = run();
-      await terminal.see("one.txt? [y/N");
-      await terminal.type("y\r");
-      await terminal.see("two.txt? [y/N");
-      await terminal.type("n\r");
-      assertEquals(await terminal.end(), 0);
-      assertEquals(
-        (await Array.fromAsync(Deno.readDir(ws))).map(({ name }) => name),
-        ["one.txt"],
-      );
-    });
-  },
-});
-
-Deno.test({
-  name:
-    "terminal: Ctrl-C interrupts the turn, and the run ends with what it came to",
-  ignore,
-  async fn() {
+terminalTest(
+  "Ctrl-C interrupts the turn, and the run ends with what it came to",
+  async () => {
     const steps = [{ say: "before" }, { waitMs: 600_000 }, { say: "never" }];
     await withScript(steps, async ({ dir, run }) => {
       const terminal = run();
@@ -176,12 +158,11 @@ Deno.test({
       await allEnded(dir);
     });
   },
-});
+);
 
-Deno.test({
-  name: "terminal: Ctrl-C in a question interrupts it, without a key more",
-  ignore,
-  async fn() {
+terminalTest(
+  "Ctrl-C in a question interrupts it, without a key more",
+  async () => {
     await withScript([SHELL_STEP, { say: "never" }], async ({ dir, run }) => {
       const terminal = run();
       await terminal.see("[y/N, or a reason to deny]");
@@ -191,13 +172,11 @@ Deno.test({
       await allEnded(dir);
     });
   },
-});
+);
 
-Deno.test({
-  name:
-    "terminal: a second Ctrl-C ends the session of an agent that does not stop, and leaves nothing",
-  ignore,
-  async fn() {
+terminalTest(
+  "a second Ctrl-C ends the session of an agent that does not stop, and leaves nothing",
+  async () => {
     await withScript(
       [{ say: "before" }, { fault: { kind: "silence" } }],
       async ({ dir, run }) => {
@@ -217,7 +196,7 @@ Deno.test({
       },
     );
   },
-});
+);
 
 /** Puts a plugin that was never seen into the home. */
 async function newPlugin(dir: string): Promise<string> {
@@ -239,10 +218,9 @@ const LOOK = [{
   message: [{ tool: "mcp__bulkhead__plugin__look__look", input: { a: "eh" } }],
 }, { say: "heard: ${last}" }];
 
-Deno.test({
-  name: "terminal: the question of trust is no by default, and is put again",
-  ignore,
-  async fn() {
+terminalTest(
+  "the question of trust is no by default, and is put again",
+  async () => {
     await withScript(LOOK, async ({ dir, run }) => {
       await newPlugin(dir);
       for (const keys of ["\r", "yes\r"]) {
@@ -254,13 +232,11 @@ Deno.test({
       }
     });
   },
-});
+);
 
-Deno.test({
-  name:
-    "terminal: trusted always is not asked again, until the content changes",
-  ignore,
-  async fn() {
+terminalTest(
+  "trusted always is not asked again, until the content changes",
+  async () => {
     await withScript(LOOK, async ({ dir, run }) => {
       const plugin = await newPlugin(dir);
       const first = run();
@@ -279,36 +255,30 @@ Deno.test({
       await third.end();
     });
   },
+);
+
+terminalTest("trusted once is asked again, never is not", async () => {
+  await withScript(LOOK, async ({ dir, run }) => {
+    await newPlugin(dir);
+    const first = run();
+    await first.see("Trust it?");
+    await first.type("o\r");
+    await first.see(`heard: {"a":"eh"}`);
+    assertEquals(await first.end(), 0);
+    const second = run();
+    await second.see("Trust it?");
+    await second.type("never\r");
+    await second.end();
+    const third = run();
+    await third.end();
+    assertEquals(third.shown.includes("Trust it?"), false);
+    assertStringIncludes(third.shown, "look");
+  });
 });
 
-Deno.test({
-  name: "terminal: trusted once is asked again, never is not",
-  ignore,
-  async fn() {
-    await withScript(LOOK, async ({ dir, run }) => {
-      await newPlugin(dir);
-      const first = run();
-      await first.see("Trust it?");
-      await first.type("o\r");
-      await first.see(`heard: {"a":"eh"}`);
-      assertEquals(await first.end(), 0);
-      const second = run();
-      await second.see("Trust it?");
-      await second.type("never\r");
-      await second.end();
-      const third = run();
-      await third.end();
-      assertEquals(third.shown.includes("Trust it?"), false);
-      assertStringIncludes(third.shown, "look");
-    });
-  },
-});
-
-Deno.test({
-  name:
-    "terminal: Ctrl-C in the question of trust ends the run, and the next one starts",
-  ignore,
-  async fn() {
+terminalTest(
+  "Ctrl-C in the question of trust ends the run, and the next one starts",
+  async () => {
     await withScript(LOOK, async ({ dir, run }) => {
       await newPlugin(dir);
       const first = run();
@@ -323,4 +293,4 @@ Deno.test({
       assertEquals(second.shown.includes("another run"), false);
     });
   },
-});
+);
