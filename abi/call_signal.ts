@@ -4,6 +4,8 @@
  * @module
  */
 
+import { after } from "./timer.ts";
+
 /** What stops a call. */
 export interface CallSignal extends Disposable {
   /** The signal, if anything can stop the call. */
@@ -27,7 +29,7 @@ export function callSignal(
     return { signal: own, passed: undefined, [Symbol.dispose]() {} };
   }
   const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(), timeoutMs);
+  const timer = after(timeoutMs, () => deadline.abort());
   return {
     signal: own === undefined
       ? deadline.signal

@@ -31,6 +31,7 @@ import type { CallOutcome } from "./poll_driver.ts";
 import type { PluginPort, PortCall, PortEvent } from "./port.ts";
 import { emptyRegistration, type Registration } from "./registration.ts";
 import { FrameConnection, type Head, packTexts, PROTOCOL } from "./rpc.ts";
+import { after } from "./timer.ts";
 import { readDispatch, readKind, readRegistration, readStats } from "./wire.ts";
 
 /** The longest text that goes to a child. */
@@ -129,9 +130,9 @@ export class ChildPort implements PluginPort {
     const onAbort = () => {
       this.#connection?.send({ t: "cancel", id });
       // The child answers within the grace, unless it cannot.
-      guard = setTimeout(
-        () => this.#wedge("the plugin's process"),
+      guard = after(
         this.#options.limits.cancelGraceMs + MARGIN_MS,
+        () => this.#wedge("the plugin's process"),
       );
     };
     signal?.addEventListener("abort", onAbort, { once: true });
@@ -219,9 +220,9 @@ export class ChildPort implements PluginPort {
     const { name, startTimeoutMs, report, limits, sessionId, accounting } =
       this.#options;
     let where = "its process did not connect";
-    const timer = setTimeout(
-      () => this.#die(lateStartError(name, where, startTimeoutMs)),
+    const timer = after(
       startTimeoutMs,
+      () => this.#die(lateStartError(name, where, startTimeoutMs)),
     );
     try {
       const accepted = listener.accept();
@@ -329,8 +330,7 @@ export class ChildPort implements PluginPort {
   }
 
   async #within<T>(answer: Promise<T>, ms: number): Promise<T> {
-    if (!Number.isFinite(ms)) return await answer;
-    const timer = setTimeout(() => this.#wedge("a handler"), ms);
+    const timer = after(ms, () => this.#wedge("a handler"));
     try {
       return await answer;
     } finally {
@@ -369,7 +369,10 @@ export class ChildPort implements PluginPort {
     if (this.#closing) return;
     const status = await this.#process.status;
     const { name } = this.#options;
-    this.#die(crashError(name, status, this.isolation, this.#output.tail));
+    const { tail } = this.#output;
+    this.#die(
+      crashError(name, status, this.isolation, tail, !this.#registered),
+    );
   }
 
   /** The end of this child: everybody who waits is told, then it is cleared away. */

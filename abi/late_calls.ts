@@ -4,6 +4,8 @@
  * @module
  */
 
+import { after } from "./timer.ts";
+
 /** The handlers of one plugin that run late. */
 export class LateCalls {
   /** How many have not come back yet. */
@@ -29,7 +31,7 @@ export class LateCalls {
    * @param what What it calls, for people.
    */
   watch(call: Promise<unknown>, what: string): void {
-    const timer = setTimeout(() => this.#onWedged?.(what), this.#stuckMs);
+    const timer = after(this.#stuckMs, () => this.#onWedged?.(what));
     this.running++;
     const back = () => {
       this.running--;
@@ -50,10 +52,9 @@ export async function withinBudget<T>(
   call: Promise<T>,
   budgetMs: number,
 ): Promise<T | undefined> {
-  if (!Number.isFinite(budgetMs)) return await call;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<undefined>((resolve) => {
-    timer = setTimeout(() => resolve(undefined), budgetMs);
+    timer = after(budgetMs, () => resolve(undefined));
   });
   try {
     return await Promise.race([call, timeout]);

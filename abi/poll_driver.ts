@@ -5,6 +5,7 @@
  */
 
 import { STEP_DONE, STEP_ERR, STEP_PENDING, STEP_TAGS } from "./codes.ts";
+import { after } from "./timer.ts";
 
 /** One step as the driver sees it: the string is copied out and already freed. */
 export interface Step {
@@ -93,7 +94,7 @@ class CallDriver {
   #ignored = false;
   #cancelling: Promise<void> | undefined;
   #wake: (() => void) | undefined;
-  #timers: ReturnType<typeof setTimeout>[] = [];
+  #timers: ReturnType<typeof after>[] = [];
 
   constructor(port: StepPort, options: DriveOptions) {
     this.#port = port;
@@ -188,18 +189,18 @@ class CallDriver {
     // A little earlier: a tool that is between two polls is destroyed before its caller is answered.
     const early = Math.min(100, cancelGraceMs / 4);
     this.#timers.push(
-      setTimeout(() => {
+      after(cancelGraceMs - early, () => {
         this.#ignored = true;
         this.#wake?.();
         // A function that still runs keeps the handle; only the caller goes. Set only now: on a busy machine two
         // timers that are both due may fire in any order.
         this.#timers.push(
-          setTimeout(() => this.#settle("cancelled", ""), early),
+          after(early, () => this.#settle("cancelled", "")),
         );
-      }, cancelGraceMs - early),
-      setTimeout(
-        () => onWedged?.(this.#where),
+      }),
+      after(
         Math.max(stuckMs, cancelGraceMs),
+        () => onWedged?.(this.#where),
       ),
     );
   }
@@ -210,13 +211,10 @@ class CallDriver {
     const late = () => {
       this.#settle(kind, text);
       this.#timers.push(
-        setTimeout(
-          () => onWedged?.(this.#where),
-          Math.max(0, stuckMs - cancelGraceMs),
-        ),
+        after(stuckMs - cancelGraceMs, () => onWedged?.(this.#where)),
       );
     };
-    this.#timers.push(setTimeout(late, cancelGraceMs));
+    this.#timers.push(after(cancelGraceMs, late));
   }
 
   #settle(kind: CallOutcome["kind"], text: string): void {

@@ -18,6 +18,7 @@ import type { PluginPort } from "./port.ts";
 import { inspectLibrary, type LibraryReport } from "./preflight.ts";
 import { emptyRegistration, type Registration } from "./registration.ts";
 import { safely } from "./safely.ts";
+import { after } from "./timer.ts";
 
 const DEFAULT_RESTART: RestartPolicy = {
   backoffMs: [200, 1_000, 5_000],
@@ -305,7 +306,7 @@ function pause(ms: number, wake: AbortSignal): Promise<void> {
       wake.removeEventListener("abort", done);
       resolve();
     };
-    const timer = setTimeout(done, ms);
+    const timer = after(ms, done);
     wake.addEventListener("abort", done, { once: true });
   });
 }

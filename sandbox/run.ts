@@ -62,6 +62,8 @@ export interface RunResult {
   isolation: IsolationBackend;
 }
 
+/** A timer fires at once when it is given more, some 24 days; such a deadline is none. */
+const MAX_TIMER_MS = 2_147_483_647;
 /** After a kill, how long pipes may stay open before we give up on them. */
 const RELEASE_MS = 500;
 
@@ -154,7 +156,7 @@ async function ended(
     cause = why;
     killing ??= tree.kill();
   };
-  const timer = timeoutMs > 0
+  const timer = timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS
     ? setTimeout(() => stop("timeout"), timeoutMs)
     : undefined;
   const onAbort = (): void => stop("abort");

@@ -138,3 +138,10 @@ Deno.test("run() refuses an empty command line and a NUL", async () => {
   await assertRejects(() => run([]), TypeError, "empty");
   await assertRejects(() => run(["true", "a\0b"]), TypeError, "NUL");
 });
+
+Deno.test("run() takes a deadline that no timer can hold for none", async () => {
+  for (const timeoutMs of [Infinity, 2 ** 31]) {
+    const result = await run([SH, "-c", "sleep 0.05"], { timeoutMs });
+    assertEquals([result.code, result.timedOut], [0, false]);
+  }
+});
