@@ -4,7 +4,13 @@ import {
   printResult,
   UsageError,
 } from "@bulkhead/sandbox/command";
-import { leave, libraryOf, load, loadingFlags } from "./_cli_shared.ts";
+import {
+  leave,
+  libraryOf,
+  load,
+  loadingFlags,
+  operandsOf,
+} from "./_cli_shared.ts";
 import { JsonText, type NativeToolResult } from "./codec.ts";
 import { AbiError, reasonOf } from "./errors.ts";
 import { NativeHost } from "./host.ts";
@@ -43,7 +49,7 @@ export async function call(args: string[], io: CommandIo): Promise<number> {
     string: ["args", "timeout-ms", "repeat", "call-id"],
   });
   const library = libraryOf(flags, usage);
-  const tools = flags.operands.slice(1);
+  const tools = operandsOf(flags).slice(1);
   if (tools.length === 0) {
     throw new UsageError("Cannot call a tool: none is named", usage);
   }
@@ -127,7 +133,7 @@ export async function command(args: string[], io: CommandIo): Promise<number> {
   const usage = "bulkhead abi command LIB NAME [ARGS]";
   const flags = loadingFlags(args, { string: ["timeout-ms"] });
   const library = libraryOf(flags, usage);
-  const [, name, ...words] = flags.operands;
+  const [, name, ...words] = operandsOf(flags);
   if (name === undefined) {
     throw new UsageError("Cannot run a command: none is named", usage);
   }
@@ -160,7 +166,7 @@ export async function command(args: string[], io: CommandIo): Promise<number> {
 export async function emit(args: string[], io: CommandIo): Promise<number> {
   const flags = loadingFlags(args, { string: ["data"] });
   const library = libraryOf(flags, "bulkhead abi emit LIB SessionStart");
-  const names = flags.operands.slice(1).flatMap((name) =>
+  const names = operandsOf(flags).slice(1).flatMap((name) =>
     name === "all" ? EVENT_NAMES : [name]
   );
   const data = parseJson(flags.text("data") ?? "{}");

@@ -10,6 +10,7 @@ import {
   libraryOf,
   load,
   loadingFlags,
+  operandsOf,
 } from "./_cli_shared.ts";
 import { oneLine } from "./_cli_safe.ts";
 import {
@@ -36,16 +37,18 @@ export async function inspect(args: string[], io: CommandIo): Promise<number> {
     return 0;
   }
   const lines: [string, unknown][] = [
-    ["path", report.path],
-    ["name", report.name],
+    ["path", oneLine(report.path)],
+    ["name", oneLine(report.name)],
     ["format", `${report.format}, ${report.arch}, ${report.size} bytes`],
     ["content", report.sha256],
     ["entry", report.entry],
     [
       "exports",
-      `${report.exportCount}, of these rpi_*: ${report.exports.join(", ")}`,
+      `${report.exportCount}, of these rpi_*: ${
+        oneLine(report.exports.join(", "))
+      }`,
     ],
-    ["needs", report.needs.join(", ") || "nothing"],
+    ["needs", oneLine(report.needs.join(", ")) || "nothing"],
     [
       "at open",
       report.initializers
@@ -54,7 +57,7 @@ export async function inspect(args: string[], io: CommandIo): Promise<number> {
     ],
   ];
   if (report.retired.length > 0) {
-    lines.push(["retired", report.retired.join(", ")]);
+    lines.push(["retired", oneLine(report.retired.join(", "))]);
   }
   for (const [key, value] of lines) io.out(`${key.padEnd(9)}${value}\n`);
   return 0;
@@ -83,10 +86,13 @@ export async function tools(args: string[], io: CommandIo): Promise<number> {
     );
     return leave(flags, 0);
   }
-  const line = (kind: string, name: string, about = "") =>
+  let listed = 0;
+  const line = (kind: string, name: string, about = "") => {
+    listed++;
     io.out(
       `${kind.padEnd(10)}${oneLine(name)}  ${oneLine(about)}`.trimEnd() + "\n",
     );
+  };
   for (const { name, description } of registration.tools) {
     line("tool", name, description);
   }
@@ -114,6 +120,7 @@ export async function tools(args: string[], io: CommandIo): Promise<number> {
       ),
     );
   }
+  if (listed === 0) io.err(`note: ${oneLine(plugin.name)} registers nothing\n`);
   for (const text of registration.diagnostics) {
     io.err(`note: ${oneLine(text)}\n`);
   }
@@ -204,7 +211,7 @@ function figureLines(figures: VerifyReport["figures"]): string[] {
 export async function header(args: string[], io: CommandIo): Promise<number> {
   const flags = parseFlags(args, { boolean: ["json"], string: ["out"] });
   const text = generateHeader();
-  const out = flags.text("out") ?? flags.operands[0];
+  const out = flags.text("out") ?? operandsOf(flags)[0];
   if (out !== undefined) await Deno.writeTextFile(out, text);
   if (flags.on("json")) {
     printResult(io, out === undefined ? { header: text } : { path: out });
@@ -215,7 +222,7 @@ export async function header(args: string[], io: CommandIo): Promise<number> {
 /** `abi new DIR --lang c|rust` */
 export async function scaffold(args: string[], io: CommandIo): Promise<number> {
   const flags = parseFlags(args, { boolean: ["json"], string: ["lang"] });
-  const [dir] = flags.operands;
+  const [dir] = operandsOf(flags);
   const language = flags.text("lang") ?? "c";
   const usage = "bulkhead abi new DIR --lang c|rust";
   if (dir === undefined) {

@@ -19,9 +19,16 @@ export function safeIo(io: CommandIo, json: boolean): CommandIo {
   };
 }
 
-/** Text on one line, as it stands in a list. */
+/** What of a text stands in a list. */
+const MAX_SHOWN = 200;
+
+/** Text on one line, as it stands in a list; `--json` has all of it. */
 export function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
+  const line = text.slice(0, 4 * MAX_SHOWN).replace(/\s+/g, " ").trim();
+  const short = [...line].slice(0, MAX_SHOWN).join("");
+  return short.length < line.length || text.length > 4 * MAX_SHOWN
+    ? `${short}…`
+    : line;
 }
 
 function visible(text: string): string {

@@ -29,9 +29,14 @@ export function loadingFlags(args: string[], more: FlagSpec = {}): Flags {
   });
 }
 
+/** What is no flag, before `--` and after it: a library or an argument may begin with a dash. */
+export function operandsOf(flags: Flags): string[] {
+  return [...flags.operands, ...flags.rest];
+}
+
 /** The library a command line names. */
 export function libraryOf(flags: Flags, usage: string): string {
-  const [library] = flags.operands;
+  const [library] = operandsOf(flags);
   if (library === undefined) {
     throw new UsageError("Cannot start: no library is named", usage);
   }

@@ -83,6 +83,42 @@ export function callResult(
 }
 
 /**
+ * A handler that did not answer, by the name that its caller knows.
+ *
+ * @param plugin The plugin's name.
+ * @param what The handler, for people.
+ * @param timeoutMs Its deadline.
+ * @param error Why there is no answer.
+ * @returns The error for the caller.
+ */
+export function handlerFailure(
+  plugin: string,
+  what: string,
+  timeoutMs: number,
+  error: unknown,
+): unknown {
+  if (!(error instanceof AbiError) || error.code !== "timeout") return error;
+  return new AbiError(
+    "timeout",
+    `Cannot wait for plugin "${plugin}": its ${what} did not return within ${timeoutMs} ms`,
+    { plugin, fix: "ask again with a longer timeout", cause: error },
+  );
+}
+
+/**
+ * Why a handler failed, in its own words.
+ *
+ * @param text What it put out beside its code.
+ * @returns The error in it, else the text as far as a message holds it.
+ */
+export function saidWith(text: string): string {
+  const value = tryParseJson(text);
+  return isObject(value) && typeof value.error === "string"
+    ? value.error
+    : text.slice(0, 500);
+}
+
+/**
  * The JSON a handler answered.
  *
  * @param plugin The plugin's name.
@@ -95,12 +131,8 @@ export function handlerAnswer(
   what: string,
   { rc, text }: InvokeOutcome,
 ): unknown {
-  const parsed = text === "" ? null : tryParseJson(text);
-  const value = parsed === undefined ? text : parsed;
   if (rc !== 0) {
-    const said = isObject(value) && typeof value.error === "string"
-      ? value.error
-      : text.slice(0, 500);
+    const said = saidWith(text);
     throw new AbiError(
       "handler",
       `The ${what} of plugin "${plugin}" failed with code ${rc}${
@@ -112,5 +144,6 @@ export function handlerAnswer(
       },
     );
   }
-  return value;
+  const value = text === "" ? null : tryParseJson(text);
+  return value === undefined ? text : value;
 }

@@ -108,13 +108,15 @@ export function crashError(
   { code, signal }: { code: number | null; signal: string | null },
   isolation: IsolationBackend,
   tail: string,
+  loading = false,
 ): AbiError {
   // Inside a PID namespace the first process reports a signal as 128 + n.
   const ended = signal ??
     (isolation === "bubblewrap" ? signalOf(code ?? 0) : undefined);
+  const when = loading ? " while it was loaded" : "";
   const what = ended !== undefined
-    ? `Plugin "${name}" crashed (${ended})`
-    : `Plugin "${name}" ended its process unexpectedly (exit code ${code})`;
+    ? `Plugin "${name}" crashed (${ended})${when}`
+    : `Plugin "${name}" ended its process unexpectedly (exit code ${code})${when}`;
   const said = lastWords(tail, ended);
   return new AbiError("crashed", said === "" ? what : `${what}: ${said}`, {
     plugin: name,

@@ -5,6 +5,7 @@
  */
 
 import type { AddedTool, Tool, ToolRegistry } from "@bulkhead/plugins";
+import { saidWith } from "./answers.ts";
 import type { NativeEvent } from "./codec.ts";
 import { HOST_NAME } from "./codes.ts";
 import { AbiError, reasonOf } from "./errors.ts";
@@ -324,15 +325,21 @@ export class NativeHost implements AsyncDisposable {
     try {
       const { rc, text } = await plugin.invoke(kind, index, inputs);
       if (rc === 0) return text === "" ? undefined : parseJson(text);
+      const said = saidWith(text);
       this.#say(
-        `Plugin "${plugin.name}": ${kind} handler ${index} returned ${rc}`,
+        `Plugin "${plugin.name}": ${kind} handler ${index} returned ${rc}${
+          said === "" ? "" : `: ${said}`
+        }`,
       );
     } catch (error) {
       if (!(error instanceof AbiError) && !(error instanceof SyntaxError)) {
         throw error;
       }
+      const why = error instanceof AbiError
+        ? error.message
+        : "what it answered is no JSON";
       this.#say(
-        `Plugin "${plugin.name}": ${kind} handler ${index} failed: ${error.message}`,
+        `Plugin "${plugin.name}": ${kind} handler ${index} failed: ${why}`,
       );
     }
     return undefined;

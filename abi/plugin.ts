@@ -5,7 +5,12 @@
  */
 
 import type { IsolationBackend } from "@bulkhead/sandbox";
-import { callResult, handlerAnswer, RESTARTING } from "./answers.ts";
+import {
+  callResult,
+  handlerAnswer,
+  handlerFailure,
+  RESTARTING,
+} from "./answers.ts";
 import { answerAction, headlessActions, type HostActions } from "./actions.ts";
 import { CallContext } from "./call_context.ts";
 import { callSignal } from "./call_signal.ts";
@@ -383,7 +388,9 @@ export class NativePlugin implements AsyncDisposable {
       index,
       [stringifyJson(input)],
       timeoutMs,
-    );
+    ).catch((error) => {
+      throw handlerFailure(this.name, what, timeoutMs, error);
+    });
     return handlerAnswer(this.name, what, outcome);
   }
 }

@@ -133,7 +133,7 @@ async function inspect(
   if (!info.isFile) {
     throw info.isDirectory
       ? refuse("it is a directory", "name the library in it")
-      : refuse("it is not a regular file");
+      : refuse("it is not a regular file", "name the library itself");
   }
   if (info.size > maxBytes) {
     throw refuse(`it has ${info.size} bytes, at most ${maxBytes} are read`);

@@ -247,3 +247,49 @@ test("header writes the header, new writes a plugin that the hosts understand", 
     await Deno.remove(dir, { recursive: true });
   }
 });
+
+test("lists stay short, whatever a plugin calls itself", async () => {
+  const { out, err } = await run("tools", await build("shapes"));
+  const longest = Math.max(
+    ...(out + err).split("\n").map((line) => [...line].length),
+  );
+  assert(longest < 300, `a line has ${longest} characters`);
+  assertStringIncludes(out, "xxx…");
+});
+
+test("a library may begin with a dash or hold a newline", async () => {
+  const dir = await Deno.makeTempDir();
+  const odd = `${dir}/-new\nline.so`;
+  await Deno.copyFile(await build("01_ok"), odd);
+  const { code, out } = await run("inspect", "--", odd);
+  assertEquals(code, 0);
+  assertStringIncludes(out, "name     -new line\n");
+  await Deno.remove(dir, { recursive: true });
+});
+
+test("a library that registers nothing is told, a crash says when it was", async () => {
+  const { code, out, err } = await run(
+    "tools",
+    await build("loading", ["-DNOTHING"]),
+  );
+  assertEquals([code, out], [0, ""]);
+  assertEquals(err, "note: loading registers nothing\n");
+  const crash = await run("tools", await build("loading", ["-DCTOR=1"]));
+  assertEquals(crash.code, 1);
+  assertStringIncludes(crash.err, "crashed (SIGSEGV) while it was loaded");
+});
+
+test("a command that hangs is named", async () => {
+  const { code, err } = await run(
+    "command",
+    await build("handlers"),
+    "slow",
+    "--timeout-ms",
+    "50",
+  );
+  assertEquals(code, 1);
+  assertStringIncludes(
+    err,
+    'its command "/slow" did not return within 50 ms; ask again with a longer timeout',
+  );
+});
