@@ -12,7 +12,9 @@ import {
 } from "@bulkhead/worker";
 import type { Json } from "./support/worker_world.ts";
 
-const DIR = new URL("./fixtures/cases/streams/", import.meta.url);
+const DIRS = ["streams", "streams_own"].map((name) =>
+  new URL(`./fixtures/cases/${name}/`, import.meta.url)
+);
 
 interface Capture {
   readonly name: string;
@@ -21,20 +23,30 @@ interface Capture {
   readonly steps: readonly Step[];
 }
 
-type Step = { readonly out: string } | { readonly in: Json } | {
-  readonly exit: true;
-} | { readonly skip: true };
+type Step =
+  | { readonly out: string }
+  | { readonly in: Json }
+  | {
+    readonly exit: true;
+  }
+  | { readonly eof: true }
+  | { readonly skip: true };
 
 async function captures(): Promise<Capture[]> {
+  const found = (await Promise.all(DIRS.map(capturesIn))).flat();
+  return found.toSorted((a, b) => a.name < b.name ? -1 : 1);
+}
+
+async function capturesIn(dir: URL): Promise<Capture[]> {
   const found: Capture[] = [];
-  for await (const entry of Deno.readDir(DIR)) {
+  for await (const entry of Deno.readDir(dir)) {
     const name = /^(.*)\.io\.jsonl$/.exec(entry.name)?.[1];
     if (name === undefined) continue;
-    const text = await Deno.readTextFile(new URL(`${name}.jsonl`, DIR)).catch(
+    const text = await Deno.readTextFile(new URL(`${name}.jsonl`, dir)).catch(
       () => "",
     );
     const lines = text.split("\n").filter((line) => line !== "");
-    const timeline = (await Deno.readTextFile(new URL(entry.name, DIR))).split(
+    const timeline = (await Deno.readTextFile(new URL(entry.name, dir))).split(
       "\n",
     ).filter((line) => line !== "");
     found.push({
@@ -43,7 +55,7 @@ async function captures(): Promise<Capture[]> {
       steps: timeline.map((row) => stepOf(JSON.parse(row), lines)),
     });
   }
-  return found.toSorted((a, b) => a.name < b.name ? -1 : 1);
+  return found;
 }
 
 function stepOf(row: Json, lines: readonly string[]): Step {
@@ -55,9 +67,19 @@ function stepOf(row: Json, lines: readonly string[]): Step {
       return { skip: true };
     }
   }
-  return row.dir === "ev" && String(row.l).startsWith("exit")
-    ? { exit: true }
-    : { skip: true };
+  if (row.dir !== "ev") return { skip: true };
+  if (row.l === "stdin.end") return { eof: true };
+  return String(row.l).startsWith("exit") ? { exit: true } : { skip: true };
+}
+
+/** A wake-up by the clock starts a turn without any mark. */
+const UNMARKED = new Set(["cron"]);
+
+/** A line that may be a command of the agent's own. */
+function isCommand(line: Json): boolean {
+  const content: unknown = Object(line.message).content;
+  return Array.isArray(content) &&
+    content.some((part) => String(Object(part).text).startsWith("/"));
 }
 
 const KIND_OF: Record<string, string> = {
@@ -139,6 +161,7 @@ for (const capture of await captures()) {
     const open = new Map<string, string>();
     let written = 0;
     let results = 0;
+    let closed = false;
     let ended = false;
     for (const [at, step] of capture.steps.entries()) {
       const where = `${capture.name}: step ${at + 1}`;
@@ -148,7 +171,7 @@ for (const capture of await captures()) {
           const uuid = typeof line.uuid === "string" ? line.uuid : undefined;
           const id = uuid ?? `turn-${++written}`;
           if (turns.phase(id) === undefined) {
-            turns.written(id, uuid !== undefined);
+            turns.written(id, uuid !== undefined, isCommand(line));
           }
           state.turnsPending(turns.pending);
         } else if (line.type === "control_response") {
@@ -169,20 +192,24 @@ for (const capture of await captures()) {
         if (frame.kind === "result") {
           results++;
           assert(outcome !== undefined, where);
-          if (outcome.selfStarted) {
+          if (outcome.selfStarted && !UNMARKED.has(capture.name)) {
             assert(frame.origin !== undefined || frame.num_turns === 0, where);
           }
         }
         state.turnsPending(turns.pending);
-      } else if ("exit" in step) {
+      } else if ("eof" in step) closed = true;
+      else if ("exit" in step) {
         ended = true;
+        open.clear();
         state.ended();
         turns.ended();
       }
-      const asked = [...state.asks].toSorted();
-      assertEquals(asked, [...open.keys()].toSorted(), where);
-      if (open.size > 0 && !ended) {
-        assertEquals(state.state, "requires_action", where);
+      // Once it cannot be answered any more, the agent goes on by itself.
+      if (closed) open.clear();
+      else {
+        const asked = [...state.asks].toSorted();
+        assertEquals(asked, [...open.keys()].toSorted(), where);
+        if (open.size > 0) assertEquals(state.state, "requires_action", where);
       }
       if (turns.pending > 0 && open.size === 0 && !ended) {
         assert(
@@ -228,15 +255,21 @@ async function replayed(name: string) {
   const capture = (await captures()).find((found) => found.name === name);
   assert(capture !== undefined);
   const state = new TurnState();
-  const turns = new TurnLedger({ replays: true });
+  const turns = new TurnLedger({
+    replays: true,
+    tellsState: capture.lines.some((line) =>
+      line.includes("session_state_changed")
+    ),
+  });
   const outcomes = [];
   const rests: boolean[] = [];
+  let written = 0;
   for (const step of capture.steps) {
     if ("in" in step && step.in.type === "user") {
       const uuid = step.in.uuid;
-      const id = typeof uuid === "string" ? uuid : crypto.randomUUID();
+      const id = typeof uuid === "string" ? uuid : `t${++written}`;
       if (turns.phase(id) === undefined) {
-        turns.written(id, typeof uuid === "string");
+        turns.written(id, typeof uuid === "string", isCommand(step.in));
       }
     }
     if ("in" in step && step.in.type === "control_response") {
@@ -296,4 +329,26 @@ Deno.test("replay: outcomes are told apart", async () => {
     (await replayed("tool_deny")).outcomes[0]?.denied.map((call) => call.tool),
     ["Write"],
   );
+});
+
+Deno.test("replay: every result of the captures of our own counts for the turns it is told of", async () => {
+  const told: Record<string, Json> = JSON.parse(
+    await Deno.readTextFile(
+      new URL("./fixtures/cases/streams_own/outcomes.json", import.meta.url),
+    ),
+  );
+  assert(Object.keys(told).length > 50);
+  for (const [name, expected] of Object.entries(told)) {
+    const { outcomes, state, turns } = await replayed(name);
+    const found = {
+      outcomes: outcomes.map(({ turns, outcome, selfStarted }) =>
+        [outcome, ...turns, ...selfStarted ? ["by itself"] : []].join(" ")
+      ),
+      tasks: state.tasks.size,
+      wakes: state.wakes,
+      pending: turns.pending,
+      state: state.state,
+    };
+    assertEquals(found, { ...found, ...expected }, name);
+  }
 });
