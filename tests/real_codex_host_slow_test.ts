@@ -4,7 +4,12 @@ import { type AgentWorld, makeWorld } from "./support/agent_world.ts";
 import { refusalsIn } from "./support/agent_refusals.ts";
 import { findHarness } from "./support/harnesses.ts";
 import { GREET, hostAgent, OFF_LIMITS } from "./support/hosted.ts";
-import { endedInTurn, interruptedAndResumed } from "./support/hosted_turns.ts";
+import {
+  endedInTurn,
+  interruptedAndResumed,
+  keptInside,
+  REACH_OUT,
+} from "./support/hosted_turns.ts";
 
 const codex = await findHarness("codex");
 const ignore = codex === undefined;
@@ -36,23 +41,7 @@ Deno.test({
             command: "echo s > s.txt; echo said",
           }],
         },
-        {
-          calls: [
-            {
-              do: "write",
-              path: "{{out}}/a.txt",
-              content: "x",
-              id: "out_write",
-            },
-            { do: "shell", command: "echo x > {{out}}/b.txt", id: "out_shell" },
-            {
-              do: "tool",
-              name: "greet",
-              input: { who: "you" },
-              id: "greeting",
-            },
-          ],
-        },
+        REACH_OUT,
         { calls: [{ do: "subagent", prompt: "SUB write outside" }] },
         { text: "done", await: "SUB write" },
       ],
@@ -77,8 +66,7 @@ Deno.test({
     await using hosted = await hostAgent(driver(), world, { tools: [GREET] });
     assertEquals(hosted.session.gate?.kind, "hook");
     assert(hosted.session.gate?.verified);
-    const outcome = await hosted.turn("go");
-    assertEquals([outcome.outcome, outcome.text], ["completed", "done"]);
+    await keptInside(world, hosted);
     assertEquals(hosted.judged.map((call) => call.toolName), [
       "apply_patch",
       "Bash",
@@ -88,29 +76,6 @@ Deno.test({
       "collaborationspawn_agent",
       "apply_patch",
     ]);
-    assert(hosted.judged.at(-1)?.agentId !== undefined);
-    assertEquals(outcome.denied.map((call) => call.toolUseId), [
-      "out_write",
-      "out_shell",
-      "out_sub",
-    ]);
-    for (const id of ["out_write", "out_shell", "out_sub"]) {
-      assertStringIncludes(world.model.result(id)?.content ?? "", OFF_LIMITS);
-    }
-    assertStringIncludes(
-      world.model.result("greeting")?.content ?? "",
-      "hello you",
-    );
-    const frames = hosted.frames();
-    assert(
-      frames.some((frame) =>
-        frame.kind === "stream_event" && frame.delta === "working"
-      ),
-    );
-    const result = frames.find((frame) => frame.kind === "result");
-    assert(result?.kind === "result" && (result.usage?.input_tokens ?? 0) > 0);
-    await hosted.session.close();
-    assertEquals(await world.list(world.outside), []);
     assertEquals(await world.list(world.workspace), [
       ".codex/",
       ".git/",

@@ -3,8 +3,13 @@ import { openCodeDriver } from "../worker/agents/opencode.ts";
 import { makeWorld } from "./support/agent_world.ts";
 import { refusalsIn } from "./support/agent_refusals.ts";
 import { findHarness } from "./support/harnesses.ts";
-import { GREET, hostAgent, OFF_LIMITS } from "./support/hosted.ts";
-import { endedInTurn, interruptedAndResumed } from "./support/hosted_turns.ts";
+import { GREET, hostAgent } from "./support/hosted.ts";
+import {
+  endedInTurn,
+  interruptedAndResumed,
+  keptInside,
+  REACH_OUT,
+} from "./support/hosted_turns.ts";
 
 const opencode = await findHarness("opencode");
 const ignore = opencode === undefined;
@@ -25,23 +30,7 @@ Deno.test({
             { do: "shell", command: "echo s > s.txt; echo said", id: "shell" },
           ],
         },
-        {
-          calls: [
-            {
-              do: "write",
-              path: "{{out}}/a.txt",
-              content: "x",
-              id: "out_write",
-            },
-            { do: "shell", command: "echo x > {{out}}/b.txt", id: "out_shell" },
-            {
-              do: "tool",
-              name: "greet",
-              input: { who: "you" },
-              id: "greeting",
-            },
-          ],
-        },
+        REACH_OUT,
         { calls: [{ do: "subagent", prompt: "SUB write outside" }] },
         { text: "done" },
       ],
@@ -79,8 +68,7 @@ Deno.test({
     await using hosted = await hostAgent(driver(), world, { tools: [GREET] });
     assertEquals(hosted.session.gate?.kind, "plugin");
     assert(hosted.session.gate?.verified);
-    const outcome = await hosted.turn("go");
-    assertEquals([outcome.outcome, outcome.text], ["completed", "done"]);
+    await keptInside(world, hosted);
     const first = [
       ...new Map(hosted.judged.map((call) => [call.toolUseId, call.toolName]))
         .values(),
@@ -95,35 +83,13 @@ Deno.test({
       "write",
       "write",
     ]);
-    assert(hosted.judged.at(-1)?.agentId !== undefined);
-    assertEquals(outcome.denied.map((call) => call.toolUseId), [
-      "out_write",
-      "out_shell",
-      "out_sub",
-    ]);
-    for (const id of ["out_write", "out_shell", "out_sub"]) {
-      assertStringIncludes(world.model.result(id)?.content ?? "", OFF_LIMITS);
-    }
-    assertStringIncludes(
-      world.model.result("greeting")?.content ?? "",
-      "hello you",
-    );
     const frames = hosted.frames();
-    assert(
-      frames.some((frame) =>
-        frame.kind === "stream_event" && frame.delta === "working"
-      ),
-    );
     assert(
       frames.some((frame) =>
         frame.kind === "user_echo" &&
         frame.tool_results?.[0]?.text.includes("said")
       ),
     );
-    const result = frames.find((frame) => frame.kind === "result");
-    assert(result?.kind === "result" && (result.usage?.input_tokens ?? 0) > 0);
-    await hosted.session.close();
-    assertEquals(await world.list(world.outside), []);
     assertEquals(await world.list(world.workspace), [
       "in.txt",
       "opencode.json",

@@ -4,9 +4,15 @@
  * @module
  */
 
-import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+} from "@std/assert";
+import type { ScriptStep } from "@bulkhead/guard/scripted-model";
 import type { AgentDriver } from "@bulkhead/worker";
-import { makeWorld } from "./agent_world.ts";
+import { type AgentWorld, makeWorld } from "./agent_world.ts";
 import { hostAgent, type Hosted, OFF_LIMITS } from "./hosted.ts";
 
 /** An agent as these tests see it. */
@@ -15,6 +21,49 @@ export interface HostedAgent {
   readonly driver: () => AgentDriver;
   /** How it calls an item that is not finished. */
   readonly atWork: string;
+}
+
+/** Reaches out of the workspace by a tool and by a command, and calls a tool of the host. */
+export const REACH_OUT: ScriptStep = {
+  calls: [
+    { do: "write", path: "{{out}}/a.txt", content: "x", id: "out_write" },
+    { do: "shell", command: "echo x > {{out}}/b.txt", id: "out_shell" },
+    { do: "tool", name: "greet", input: { who: "you" }, id: "greeting" },
+  ],
+};
+
+/**
+ * Plays a turn that begins with the text "working", holds {@linkcode REACH_OUT} and a
+ * subagent that reaches out as `out_sub`, and ends with "done": what reached out was
+ * denied and the model was told why, and everything else was shown. Closes the session.
+ *
+ * @param world Where it is played.
+ * @param hosted The agent, with the tool `greet`.
+ */
+export async function keptInside(
+  world: AgentWorld,
+  hosted: Hosted,
+): Promise<void> {
+  const outcome = await hosted.turn("go");
+  assertEquals([outcome.outcome, outcome.text], ["completed", "done"]);
+  const outward = ["out_write", "out_shell", "out_sub"];
+  assertEquals(outcome.denied.map((call) => call.toolUseId), outward);
+  for (const id of outward) {
+    assertStringIncludes(world.model.result(id)?.content ?? "", OFF_LIMITS);
+  }
+  const greeting = world.model.result("greeting");
+  assertStringIncludes(greeting?.content ?? "", "hello you");
+  const frames = hosted.frames();
+  assert(
+    frames.some((frame) =>
+      frame.kind === "stream_event" && frame.delta === "working"
+    ),
+  );
+  const result = frames.find((frame) => frame.kind === "result");
+  assert(result?.kind === "result" && (result.usage?.input_tokens ?? 0) > 0);
+  assert(hosted.judged.at(-1)?.agentId !== undefined);
+  await hosted.session.close();
+  assertEquals(await world.list(world.outside), []);
 }
 
 /** Waits until the agent says that a command runs. */
