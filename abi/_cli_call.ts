@@ -169,7 +169,13 @@ export async function emit(args: string[], io: CommandIo): Promise<number> {
   const names = operandsOf(flags).slice(1).flatMap((name) =>
     name === "all" ? EVENT_NAMES : [name]
   );
-  const data = parseJson(flags.text("data") ?? "{}");
+  if (names.length === 0) {
+    throw new UsageError(
+      "Cannot send an event: no event is named",
+      "bulkhead abi emit LIB SessionStart",
+    );
+  }
+  const data = jsonOf("data", flags.text("data") ?? "{}");
   const types = names.map((name) => {
     const type = EVENT_NAMES[eventTag(name) ?? -1];
     if (type === undefined) {
@@ -207,16 +213,19 @@ export async function emit(args: string[], io: CommandIo): Promise<number> {
 async function argumentsOf(flags: Flags, io: CommandIo): Promise<string> {
   const given = flags.text("args") ?? "{}";
   const text = given === "-" ? await new Response(io.stdin).text() : given;
+  jsonOf("args", text);
+  return text;
+}
+
+function jsonOf(flag: string, text: string): unknown {
   try {
-    parseJson(text);
+    return parseJson(text);
   } catch (error) {
-    const why = reasonOf(error);
     throw new UsageError(
-      `Cannot read --args: ${why}`,
-      `--args '{"key":"value"}'`,
+      `Cannot read --${flag}: ${reasonOf(error)}`,
+      `--${flag} '{"key":"value"}'`,
     );
   }
-  return text;
 }
 
 function print(io: CommandIo, answers: readonly Answer[]): void {

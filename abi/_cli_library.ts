@@ -5,11 +5,12 @@ import {
   UsageError,
 } from "@bulkhead/sandbox/command";
 import {
+  atMost,
   confinementOf,
   leave,
-  libraryOf,
   load,
   loadingFlags,
+  onlyLibraryOf,
   operandsOf,
 } from "./_cli_shared.ts";
 import { oneLine } from "./_cli_safe.ts";
@@ -29,7 +30,7 @@ export async function inspect(args: string[], io: CommandIo): Promise<number> {
   const flags = parseFlags(args, { boolean: ["json"], string: ["sha256"] });
   const sha256 = flags.text("sha256");
   const report = await inspectLibrary(
-    libraryOf(flags, "bulkhead abi inspect LIB"),
+    onlyLibraryOf(flags, "bulkhead abi inspect LIB"),
     sha256 === undefined ? {} : { sha256 },
   );
   if (flags.on("json")) {
@@ -69,7 +70,7 @@ export async function tools(args: string[], io: CommandIo): Promise<number> {
   const plugin = await load(
     flags,
     io,
-    libraryOf(flags, "bulkhead abi tools LIB"),
+    onlyLibraryOf(flags, "bulkhead abi tools LIB"),
   );
   const { registration } = plugin;
   await plugin.close();
@@ -143,7 +144,7 @@ export async function verify(args: string[], io: CommandIo): Promise<number> {
   const calls = flags.integer("calls", 1);
   const callTimeoutMs = flags.integer("timeout-ms", 1);
   const report = await verifyLibrary(
-    libraryOf(flags, "bulkhead abi verify LIB"),
+    onlyLibraryOf(flags, "bulkhead abi verify LIB"),
     {
       ...confinementOf(flags),
       ...tool === undefined ? {} : { tool },
@@ -175,7 +176,7 @@ function printReport(io: CommandIo, report: VerifyReport): void {
     for (const { check, fix, level: own, message } of report.findings) {
       if (own === level) {
         io.out(
-          `${level.padEnd(8)}${check.padEnd(10)}${message}${
+          `${level.padEnd(8)}${check.padEnd(10)}${oneLine(message, 500)}${
             fix === undefined ? "" : `; ${fix}`
           }\n`,
         );
@@ -210,6 +211,7 @@ function figureLines(figures: VerifyReport["figures"]): string[] {
 /** `abi header` */
 export async function header(args: string[], io: CommandIo): Promise<number> {
   const flags = parseFlags(args, { boolean: ["json"], string: ["out"] });
+  atMost(1, flags, "bulkhead abi header --out FILE");
   const text = generateHeader();
   const out = flags.text("out") ?? operandsOf(flags)[0];
   if (out !== undefined) await Deno.writeTextFile(out, text);
@@ -225,6 +227,7 @@ export async function scaffold(args: string[], io: CommandIo): Promise<number> {
   const [dir] = operandsOf(flags);
   const language = flags.text("lang") ?? "c";
   const usage = "bulkhead abi new DIR --lang c|rust";
+  atMost(1, flags, usage);
   if (dir === undefined) {
     throw new UsageError(
       "Cannot create a plugin: no directory is named",

@@ -23,10 +23,10 @@ export function safeIo(io: CommandIo, json: boolean): CommandIo {
 const MAX_SHOWN = 200;
 
 /** Text on one line, as it stands in a list; `--json` has all of it. */
-export function oneLine(text: string): string {
-  const line = text.slice(0, 4 * MAX_SHOWN).replace(/\s+/g, " ").trim();
-  const short = [...line].slice(0, MAX_SHOWN).join("");
-  return short.length < line.length || text.length > 4 * MAX_SHOWN
+export function oneLine(text: string, max = MAX_SHOWN): string {
+  const line = text.slice(0, 4 * max).replace(/\s+/g, " ").trim();
+  const short = [...line].slice(0, max).join("");
+  return short.length < line.length || text.length > 4 * max
     ? `${short}…`
     : line;
 }

@@ -43,6 +43,20 @@ export function libraryOf(flags: Flags, usage: string): string {
   return library;
 }
 
+/** The only library of a command line. */
+export function onlyLibraryOf(flags: Flags, usage: string): string {
+  atMost(1, flags, usage);
+  return libraryOf(flags, usage);
+}
+
+/** Refuses what a verb would not look at. */
+export function atMost(count: number, flags: Flags, usage: string): void {
+  const over = operandsOf(flags)[count];
+  if (over !== undefined) {
+    throw new UsageError(`Cannot start: "${over}" is left over`, usage);
+  }
+}
+
 /** The confinement a command line asks for. */
 export function confinementOf(
   flags: Flags,

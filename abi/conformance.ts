@@ -92,7 +92,8 @@ async function register(session: VerifySession): Promise<boolean> {
     const harmless = line.startsWith("shortcut ");
     session.found(harmless ? "info" : "warning", "register", line);
   }
-  if (JSON.stringify(registration) !== names) {
+  const same = JSON.stringify(registration) === names;
+  if (!same) {
     session.found(
       "warning",
       "register",
@@ -138,9 +139,9 @@ async function register(session: VerifySession): Promise<boolean> {
   if (total === 0) session.found("warning", "register", "it registers nothing");
   session.passed(
     "register",
-    `${total} ${
-      total === 1 ? "entry" : "entries"
-    }, the same at the second load`,
+    `${total} ${total === 1 ? "entry" : "entries"}, ${
+      same ? "" : "not "
+    }the same at the second load`,
   );
   return true;
 }

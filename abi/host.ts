@@ -187,7 +187,7 @@ export class NativeHost implements AsyncDisposable {
     kind: "tool" | "command" | "flag" | "provider" | "oauth provider",
     name: string,
   ): NativePlugin | undefined {
-    const wanted = kind === "command" ? name.replace(/^\//, "") : name;
+    const wanted = kind === "command" ? name.replace(/^\/+/, "") : name;
     return this.#plugins.find((plugin) =>
       named(plugin).get(kind)?.includes(wanted)
     );

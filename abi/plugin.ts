@@ -210,7 +210,7 @@ export class NativePlugin implements AsyncDisposable {
     args = "",
     options: InvokeOptions = {},
   ): Promise<unknown> {
-    const command = name.replace(/^\//, "");
+    const command = name.replace(/^\/+/, "");
     return await this.#ask(
       "commands",
       `command "/${command}"`,

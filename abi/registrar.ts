@@ -107,7 +107,7 @@ export class Registrar {
       "register_command",
       [REF, REF, FUNCTION],
       (name, about, call) =>
-        this.#command(text(name).replace(/^\//, ""), text(about), call),
+        this.#command(text(name).replace(/^\/+/, ""), text(about), call),
     );
     add("register_shortcut", [REF, REF], (key, about) => {
       const entry = { name: text(key), description: text(about) };

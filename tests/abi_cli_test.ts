@@ -293,3 +293,33 @@ test("a command that hangs is named", async () => {
     'its command "/slow" did not return within 50 ms; ask again with a longer timeout',
   );
 });
+
+test("verify finds what is broken in a plugin that registers the same thing over and over", async () => {
+  const noisy = await build("noisy");
+  const { code, out, err } = await run("verify", noisy, "--calls", "20");
+  assertEquals([code, err], [1, ""]);
+  assertStringIncludes(out, 'error   call      tool "crash"');
+  assertStringIncludes(out, "not the same at the second load");
+  assertEquals(
+    (await json("command", noisy, "//x")).value.answer,
+    { kind: "message", text: "two slashes" },
+  );
+});
+
+test("what is left over on the command line is told", async () => {
+  for (
+    const [words, args] of [
+      ['"b.so" is left over', ["inspect", "a.so", "b.so"]],
+      ['"b.so" is left over', ["tools", "a.so", "--", "b.so"]],
+      ['"b" is left over', ["verify", "a.so", "b", "c"]],
+      ['"b" is left over', ["new", "a", "b"]],
+      ['"b" is left over', ["header", "a", "b"]],
+      ["no event is named", ["emit", "a.so"]],
+      ["Cannot read --data", ["emit", "a.so", "Input", "--data", "{"]],
+    ] as const
+  ) {
+    const { code, err } = await run(...args);
+    assertEquals([code, err.split("\n").length], [2, 2], err);
+    assertStringIncludes(err, words);
+  }
+});

@@ -14,6 +14,8 @@ import type { Finding, VerifyOptions, VerifyReport } from "./report.ts";
 export const MAX_TOOLS = 50;
 /** A bug found in one tool must not hide those of the others, but some plugins die of everything. */
 export const MAX_CRASHES = 5;
+/** How much a report tells besides errors. */
+const MAX_FINDINGS = 200;
 
 /** One verification. */
 export class VerifySession {
@@ -179,7 +181,7 @@ export class VerifySession {
       status: "failed",
       detail: `refused: code "${error.code}"`,
     });
-    this.found("error", name, error.message, error.fix);
+    this.found("error", name, error.message, fixOf(error));
     return false;
   }
 
@@ -191,7 +193,8 @@ export class VerifySession {
     fix?: string,
   ): void {
     const { findings } = this.report;
-    if (findings.length < 200) {
+    // Many warnings do not hide what is broken.
+    if (level === "error" || findings.length < MAX_FINDINGS) {
       findings.push({
         level,
         check,
