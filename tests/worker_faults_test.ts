@@ -61,6 +61,20 @@ Deno.test("worker: an agent that closes its output and lives on is ended", async
   await gone(pid);
 });
 
+Deno.test("worker: an agent that takes nothing in any more is ended, and its turns are lost", async () => {
+  await using world = await WorkerWorld.make();
+  const worker = await world.script(`exec <&-; ${INIT}; sleep 300`);
+  using client = await connect(worker.socketPath);
+  await client.readFrames(0, { waitMs: 60_000 });
+  const pid = worker.session.driver.status().pid;
+  const sent = await client.writeTurn("nobody reads this");
+  const turn = await client.turn(sent.turn ?? "", 60_000);
+  assertEquals(turn.phase === "done" && turn.outcome, "lost");
+  assertEquals((await worker.ended).reason, "child_exited");
+  assert(pid !== null);
+  await gone(pid);
+});
+
 Deno.test("worker: an agent that ignores EOF and TERM is killed, with what it has started", async () => {
   await using world = await WorkerWorld.make();
   const file = `${world.root}/pid`;

@@ -75,7 +75,7 @@ export interface AgentChildOptions {
 /** How long output may stay silent after the process has ended before it is given up. */
 const DRAIN_MS = 300;
 
-/** How long the process may live on after it has closed its output. */
+/** How long the process may live on after it has closed its output or its input. */
 const LINGER_MS = 2000;
 
 /** How many bytes of stderr are kept. */
@@ -308,10 +308,20 @@ export class AgentChild {
     this.#queued += added;
     if (this.#writing) return;
     this.#writing = true;
-    this.#writeAll().catch(() => {
-      this.#closed = true;
-      this.#urgent.length = this.#turns.length = this.#queued = 0;
-    });
+    this.#writeAll().catch(() => this.#deaf());
+  }
+
+  /** It takes nothing in any more: no turn, and no verdict on a call. What it has begun is over soon, or is ended. */
+  async #deaf(): Promise<void> {
+    this.#closed = true;
+    this.#urgent.length = this.#turns.length = this.#queued = 0;
+    if (this.#closing === undefined) await this.#endUnless(LINGER_MS);
+  }
+
+  async #endUnless(graceMs: number): Promise<void> {
+    if (await within(this.#process.status, graceMs)) return;
+    const { by } = await this.#process.end({ eofMs: 0 });
+    if (by !== "exit") this.#by = by;
   }
 
   async #writeAll(): Promise<void> {
@@ -340,9 +350,7 @@ export class AgentChild {
       this.#process.status.then(() => "exit" as const),
       this.#lines.ended.then(() => "output" as const),
     ]);
-    if (first === "output" && !await within(this.#process.status, LINGER_MS)) {
-      await this.#process.end({ eofMs: 0 });
-    }
+    if (first === "output") await this.#endUnless(LINGER_MS);
     const status = await this.#process.status;
     this.#exit = { code: status.code, signal: status.signal };
     this.#closed = true;
