@@ -294,7 +294,7 @@ export class Registrar {
     if (this.#taken("command", name)) return 0;
     const entry = { name, description };
     const rc = this.#push("command", this.registration.commands, entry);
-    // A command has neither user_data nor a free function: see O8 and V4 of the contract.
+    // The ABI gives a command neither user_data nor a function that frees its answer.
     if (rc === 0) this.functions.commands.push(handler(call, 0n, 0n));
     return rc;
   }

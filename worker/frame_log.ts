@@ -71,7 +71,7 @@ export interface ReadLimit {
   maxFrames?: number;
 }
 
-/** The seed's bound on the number of frames. */
+/** How many frames are kept when nothing else is asked for, as the original worker does. */
 export const MAX_FRAMES = 4096;
 
 /**

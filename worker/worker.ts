@@ -30,7 +30,7 @@ import type {
 
 export type * from "./worker_options.ts";
 
-/** The seed's grace before an idle worker lets its session go. */
+/** How long an idle worker keeps its session, in milliseconds, as the original worker does: 15 minutes. */
 export const IDLE_GRACE_MS = 900_000;
 
 /** A running worker, as its own process sees it. Made by {@linkcode runWorker}. */

@@ -11,7 +11,7 @@ import {
   agentEnvironment,
   type AgentLine,
 } from "../agent_child.ts";
-import type { Frame, JsonObject } from "../frame.ts";
+import type { JsonObject } from "../frame.ts";
 import { askResponse } from "../gate.ts";
 import { TurnState } from "../turn_state.ts";
 import type {
@@ -28,6 +28,7 @@ import type {
 import { NEVER, NOT_STARTED, NOTHING_TO_SAVE } from "./_basics.ts";
 import { ControlAnswers } from "./control_answers.ts";
 import { ControlRequests } from "./control_requests.ts";
+import { inputText } from "./input_text.ts";
 import { lineFrame } from "./line_frame.ts";
 import { AgentStartError } from "./start_error.ts";
 import type { StreamJsonOptions } from "./stream_json_options.ts";
@@ -60,7 +61,8 @@ export class StreamJsonDriver implements AgentDriver {
   readonly #options: StreamJsonOptions;
   readonly #gated: boolean;
   readonly #state = new TurnState();
-  readonly #asks = new Map<string, unknown>();
+  /** The open asks, each with the arguments of its call as JSON. */
+  readonly #asks = new Map<string, string>();
   readonly #control = new ControlRequests((line) =>
     this.#running().writeUrgent(line)
   );
@@ -200,8 +202,8 @@ export class StreamJsonDriver implements AgentDriver {
    * @param answer The answer.
    */
   answer(askId: string, answer: AskAnswer): void {
-    if (!this.#asks.has(askId)) return;
     const input = this.#asks.get(askId);
+    if (input === undefined) return;
     this.#asks.delete(askId);
     this.#state.answered(askId);
     this.#answers?.reply(askId, () => askResponse(askId, answer, input));
@@ -346,12 +348,12 @@ export class StreamJsonDriver implements AgentDriver {
     const { item, value } = lineFrame(line);
     const { kind } = item.frame;
     if (kind !== "malformed" && kind !== "stream_event") {
-      this.#protocol(item.frame, value);
+      this.#protocol(item, value);
     }
     return item;
   }
 
-  #protocol(frame: Frame, value: JsonObject | undefined): void {
+  #protocol({ frame, raw }: AgentFrame, value: JsonObject | undefined): void {
     this.#state.apply(frame);
     if (!this.#state.working) this.#idle?.();
     if (frame.kind === "system" && frame.session_id !== undefined) {
@@ -374,7 +376,7 @@ export class StreamJsonDriver implements AgentDriver {
       return;
     }
     if (frame.subtype === "can_use_tool") {
-      this.#asks.set(frame.request_id, frame.input);
+      this.#asks.set(frame.request_id, inputText(raw));
     } else this.#answers?.answer(frame);
   }
 
@@ -389,7 +391,8 @@ export class StreamJsonDriver implements AgentDriver {
 }
 
 /**
- * A driver for an argv that the caller brings, as the seed's worker takes it: no gate, turns in the seed's bytes.
+ * A driver for an argv that the caller brings, as `worker --stream … -- ARGV` takes it: without a gate, and with turns
+ * that have the bytes of the original worker.
  *
  * @param argv The program and its arguments.
  * @returns The driver.

@@ -26,7 +26,8 @@ export interface StreamJsonOptions {
    */
   readonly gate?: boolean;
   /**
-   * Give every turn an id of ours. Without it a turn has exactly the bytes that the seed's worker writes.
+   * Give every turn an id of ours. Without it a turn has exactly the bytes that the original worker
+   * wrote.
    *
    * @default the value of `gate`
    */

@@ -1,5 +1,5 @@
 /**
- * `worker --stream …`: be the worker of one session until it ends. The seed's command line, and ours.
+ * `worker --stream …`: be the worker of one session until it ends. Takes what the original worker took, and more.
  *
  * @module
  */
