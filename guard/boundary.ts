@@ -103,7 +103,11 @@ export class Boundary {
    * @returns the resolved path, or `undefined` when it cannot be one.
    */
   resolve(path: string, cwd: string, follow: boolean): string | undefined {
-    const joined = joinPath(cwd, path);
+    const known = withinDirectory(path);
+    const joined = joinPath(
+      cwd,
+      known.replace(/^\/proc\/(?:self|thread-self)\/cwd(?=\/|$)/, cwd),
+    );
     if (!joined.startsWith("/") || joined.includes(ANY)) return undefined;
     try {
       if (follow || /(?:^|\/)\.{0,2}$/.test(joined)) {
@@ -275,6 +279,16 @@ export class Boundary {
     const names = this.#names;
     return target.split("/").some((name) => names.has(name));
   }
+}
+
+/**
+ * A name that is not known, behind a beginning that is: `out/$NAME`. The beginning says where it
+ * lies, as long as nothing climbs behind the unknown part.
+ */
+function withinDirectory(path: string): string {
+  const at = path.indexOf(ANY);
+  if (at < 1 || path.includes("..", at)) return path;
+  return path.replaceAll(ANY, SEG);
 }
 
 /** Whether a path with glob parts may be the guard's file, or in a tree one of its parents. */

@@ -13,14 +13,15 @@ import type { Effect, EffectMode, EffectRule } from "./effect.ts";
 import { withoutHoles } from "./holes.ts";
 import { type GuardMarker, isArmed } from "./marker.ts";
 import { denyHint, denyReason } from "./reasons.ts";
+import { guessTool, otherTargets } from "./other_tools.ts";
+import { fieldsOf, patchTargets, writeTargets } from "./targets.ts";
 import {
-  fieldsOf,
-  nestedTargets,
-  outputTargets,
-  patchTargets,
-  writeTargets,
-} from "./targets.ts";
-import { guessTool, OWN_FILES, type ToolKind, toolKind } from "./vocabulary.ts";
+  commandsOf,
+  directoryOf,
+  isShellLine,
+  saysPowerShell,
+} from "./tool_commands.ts";
+import { OWN_FILES, type ToolKind, toolKind } from "./vocabulary.ts";
 import { hasWriteSign, unreadable } from "./write_sign.ts";
 
 /** One tool call, as a harness is about to make it. */
@@ -166,8 +167,32 @@ export function needsShell(
 ): boolean {
   const kind = toolKind(toolName, marker?.tools);
   if (kind === "shell" || kind === "powershell") return true;
-  return kind === "other" && guessTool(toolName).runs &&
-    commandsOf(fieldsOf(toolInput), toolName).length > 0;
+  if (kind === "patch") return isShellLine(toolInput);
+  if (kind !== "other") return false;
+  return innerCalls(toolInput, "/").some((inner) =>
+    needsShell(inner.toolName, inner.toolInput, marker)
+  ) ||
+    guessTool(toolName).runs &&
+      commandsOf(fieldsOf(toolInput), toolName).length > 0;
+}
+
+/** The calls that one call of a tool such as `batch` holds. */
+function innerCalls(input: unknown, cwd: string): ToolCall[] {
+  const fields = fieldsOf(input);
+  const list = ["tool_calls", "toolCalls", "tool_uses", "calls"].map((key) =>
+    fields.get(key)
+  ).find(Array.isArray);
+  return (list ?? []).slice(0, 100).flatMap((item: unknown) => {
+    const call = fieldsOf(item);
+    const toolName = ["tool", "tool_name", "name", "recipient_name"].map((
+      key,
+    ) => call.get(key)).find((name) => typeof name === "string");
+    const toolInput = ["parameters", "input", "tool_input", "arguments", "args"]
+      .map((key) => call.get(key)).find((value) => value !== undefined);
+    return typeof toolName === "string"
+      ? [{ toolName: toolName.replace(/^functions\./, ""), toolInput, cwd }]
+      : [];
+  });
 }
 
 function ownPaths(marker: GuardMarker, options: DecideOptions): string[] {
@@ -213,6 +238,10 @@ function effectsOf(
         guessTool(toolName).removes ? "tree" : "content",
       );
     case "patch": {
+      // `cd x && apply_patch <<'EOF'`
+      if (isShellLine(toolInput)) {
+        return shellEffects(call, "bash", boundary, options);
+      }
       const paths = patchTargets(toolInput);
       if (paths.length > 0) return judge("patch", paths);
       return [{
@@ -232,38 +261,27 @@ function effectsOf(
         options,
       );
     case "other": {
+      const several = innerCalls(toolInput, cwd);
+      if (several.length > 0) {
+        return several.flatMap((inner) =>
+          effectsOf(inner, toolKind(inner.toolName), boundary, options)
+        );
+      }
       const guess = guessTool(toolName);
       const shell = guess.runs
         ? shellEffects(call, "bash", boundary, options)
         : [];
-      if (!guess.writes) {
-        // What is sent elsewhere is read from here.
-        return /upload|send|attach/i.test(toolName)
-          ? shell
-          : [...shell, ...judge("mcp-tool", outputTargets(toolInput))];
-      }
       return [
         ...shell,
         ...judge(
           "mcp-tool",
-          nestedTargets(toolInput, guess.moves),
+          otherTargets(toolName, toolInput, guess),
           guess.removes ? "tree" : "content",
         ),
       ];
     }
   }
 }
-
-/** Keys under which harnesses pass the directory a command runs in. */
-const DIRECTORY_KEYS = [
-  "workdir",
-  "working_directory",
-  "workingDirectory",
-  "work_dir",
-  "dir_path",
-  "directory",
-  "cwd",
-];
 
 function shellEffects(
   call: ToolCall,
@@ -272,72 +290,18 @@ function shellEffects(
   options: DecideOptions,
 ): Effect[] {
   const fields = fieldsOf(call.toolInput);
-  let cwd = call.cwd;
-  for (const key of DIRECTORY_KEYS) {
-    const directory = fields.get(key);
-    if (typeof directory !== "string" || directory === "") continue;
-    const home = /^~(?=\/|$)/;
-    const plain = options.home === undefined
-      ? directory
-      : directory.replace(home, options.home);
-    cwd = plain.startsWith("/") ? plain : `${cwd}/${plain}`;
-    break;
-  }
+  const cwd = directoryOf(fields, call.cwd, options.home);
   return commandsOf(fields, call.toolName).flatMap((command) => {
     if (options.shell === undefined) return signEffects(command);
     return options.shell({
       command,
-      language,
+      language: saysPowerShell(fields) ? "powershell" : language,
       cwd,
       home: options.home,
       env: options.env ?? {},
       boundary,
     });
   });
-}
-
-/** The commands of a shell tool's input: one text, a list of texts, or one argument list. */
-function commandsOf(
-  fields: Map<string, unknown>,
-  toolName: string,
-): (string | string[])[] {
-  const action = fieldsOf(fields.get("action"));
-  if (action.has("command")) return commandsOf(action, toolName);
-  for (const key of ["command", "cmd", "script", "commands", "code"]) {
-    const value = fields.get(key);
-    if (typeof value === "string") {
-      if (value.trim() === "") return [];
-      return key === "code" ? codeOf(value, fields, toolName) : [value];
-    }
-    if (!Array.isArray(value)) continue;
-    const items = value.map((item) =>
-      typeof item === "string" ? item : fieldsOf(item).get("command")
-    ).filter((item) => typeof item === "string");
-    if (items.length === 0) return [];
-    if (key === "commands") return [items.join("\n")];
-    return items.length === 1 ? items : [items];
-  }
-  return [];
-}
-
-/** What runs a tool's `code`: by what the call or the tool's name says of its language. */
-function codeOf(
-  code: string,
-  fields: Map<string, unknown>,
-  toolName: string,
-): (string | string[])[] {
-  const said = `${fields.get("language") ?? fields.get("lang") ?? ""}`;
-  const hint = said === "" ? toolName : said;
-  if (/bash|shell|terminal|zsh|(?:^|[^a-z])sh(?:$|[^a-z])|cmd/i.test(hint)) {
-    return [code];
-  }
-  const python = ["python3", "-c", code];
-  const script = ["node", "-e", code];
-  if (/python|jupyter|notebook|__ide__/i.test(hint)) return [python];
-  if (/javascript|typescript|node|deno|bun|^[jt]sx?$/i.test(hint)) {
-    return [script];
-  }
-  return said === "" ? [python, script] : [];
 }
 
 function signEffects(command: string | readonly string[]): Effect[] {

@@ -691,7 +691,9 @@ const KINDS: { name: string; deny: string[]; allow: string[] }[] = [
       "python3 -c \"import zipfile; zipfile.ZipFile('/srv/x.zip', 'w')\"",
       "python3 -c \"import shelve; shelve.open('/srv/x')\"",
       "python3 -c \"import logging; logging.basicConfig(filename='/srv/l')\"",
-      'v=$(jq -r .path a.json); echo x > "out/$v"',
+      'v=$(jq -r .path a.json); echo x > "$v"',
+      'v=$(jq -r .path a.json); echo x > "../out/$v"',
+      'v=$(jq -r .path a.json); echo x > "out/$v/../../../f"',
     ],
     allow: [
       "python3 scripts/gen.py --input /srv/gen --output build",
@@ -699,6 +701,7 @@ const KINDS: { name: string; deny: string[]; allow: string[] }[] = [
       "python3 -c \"print('a'.replace('a', '/srv/b'))\"",
       "python3 -c \"import zipfile; zipfile.ZipFile('/srv/x.zip').namelist()\"",
       'v=$(jq -r .version package.json); echo x > "out/v-$v.txt"',
+      'v=$(jq -r .path a.json); echo x > "out/$v"',
     ],
   },
   {
@@ -742,6 +745,7 @@ Deno.test("decide() judges what any tool names as its output", () => {
   const denied: [string, unknown][] = [
     ["mcp__ffmpeg__convert", { input: "a.mp4", output: "/srv/b.mp4" }],
     ["mcp__figma__get_images", { fileKey: "a", localPath: "/srv/x" }],
+    ["mcp__s3__get_object", { bucket: "b", localPath: "/srv/x" }],
     ["mcp__blender__render", { outputPath: "../x.png" }],
   ];
   for (const [tool, input] of denied) {
@@ -752,7 +756,6 @@ Deno.test("decide() judges what any tool names as its output", () => {
     ["mcp__drive__upload_file", { localPath: "/srv/x" }],
     ["mcp__maps__directions", { destination: "Paris" }],
     ["mcp__search__query", { output: "json" }],
-    ["mcp__s3__get_object", { bucket: "b", localPath: "/srv/x" }],
   ];
   for (const [tool, input] of allowed) {
     assertEquals(verdict(tool, input), "allow", tool);

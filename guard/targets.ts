@@ -13,6 +13,7 @@ const PATH_KEYS = [
   "notebookPath",
   "target_file",
   "targetFile",
+  "target_notebook",
   "absolute_path",
   "absolutePath",
   "file",
@@ -186,110 +187,4 @@ function entryPaths(entry: unknown): string[] {
     const value = fields.get(key);
     return typeof value === "string" ? [value] : [];
   });
-}
-
-const PATH_LIKE =
-  /(?:^|_)(?:path|paths|path_in_project|file|files|filename|filenames|filepath|filepaths|outfile|savepath|dir|directory|directories|folder|dest|destination|target|output|out|location|uri|url|root|to|into)$/;
-const SOURCE_LIKE = /(?:^|_)(?:source|src|from|old_path|origin)$/;
-/** Keys that name what a tool makes, whatever it is called. */
-const OUTPUT_LIKE =
-  /^(?:(?:local|save|download|export)_(?:path|dir|directory|file|filename|to)|out(?:put)?(?:_(?:path|dir|directory|file|filename|folder))?|dest(?:ination)?(?:_(?:path|dir|directory|file|folder))?)$/;
-/** Keys that ask for no more than a preview. */
-const DRY_KEYS = ["dryRun", "dry_run"];
-
-/** Keys that say the paths beside them belong to another machine. */
-const REMOTE_KEYS = [
-  "owner",
-  "repo",
-  "repository",
-  "branch",
-  "bucket",
-  "endpoint",
-  "host",
-  "method",
-];
-
-/**
- * The local paths under keys that name an output, of a tool whose name does not say that it
- * writes: `convert`, `render`, `get_images`.
- *
- * @param input The tool's input.
- * @returns the paths.
- */
-export function outputTargets(input: unknown): string[] {
-  const fields = fieldsOf(input);
-  if (REMOTE_KEYS.some((key) => fields.has(key))) return [];
-  return [...fields].flatMap(([key, value]) => {
-    const path = typeof value === "string" && value.length < 4096 &&
-        OUTPUT_LIKE.test(snakeCase(key))
-      ? localPath(value)
-      : undefined;
-    return path === undefined || path === "" ? [] : [path];
-  });
-}
-
-function snakeCase(key: string): string {
-  return key.replace(/([a-z\d])([A-Z])/g, "$1_$2").toLowerCase();
-}
-
-/**
- * The local paths that a tool outside the vocabularies would write.
- *
- * @param input The tool's input, nested to any shape.
- * @param moves Whether the tool also removes what it reads from.
- * @returns the paths found under path-like keys.
- */
-export function nestedTargets(input: unknown, moves: boolean): string[] {
-  const found = new Set<string>();
-  collectPaths(input, moves, false, 0, found);
-  return [...found];
-}
-
-function collectPaths(
-  value: unknown,
-  moves: boolean,
-  named: boolean,
-  depth: number,
-  found: Set<string>,
-): void {
-  if (depth > 8) return;
-  if (typeof value === "string") {
-    if (named && value !== "" && value.length < 4096 && !value.includes("\n")) {
-      const path = localPath(value);
-      if (path !== undefined) found.add(path);
-    }
-    return;
-  }
-  if (Array.isArray(value)) {
-    for (const item of value) {
-      collectPaths(item, moves, named, depth + 1, found);
-    }
-    return;
-  }
-  const fields = fieldsOf(value);
-  if (REMOTE_KEYS.some((key) => fields.has(key))) return;
-  // A trial run only shows what it would change.
-  if (depth === 0 && DRY_KEYS.some((key) => fields.get(key) === true)) return;
-  const copies = [...fields.keys()].some((key) =>
-    /^dest|^target|^to$|new_?path/i.test(key)
-  );
-  for (const [key, item] of fields) {
-    const name = snakeCase(key);
-    if (!moves && copies && SOURCE_LIKE.test(name)) continue;
-    const isPath = PATH_LIKE.test(name) || (moves && SOURCE_LIKE.test(name));
-    collectPaths(item, moves, isPath, depth + 1, found);
-  }
-}
-
-/** A path of this machine, out of a plain path or a `file:` address. */
-function localPath(text: string): string | undefined {
-  const file = /^file:\/\/(?:localhost)?(\/.*)$/i.exec(text);
-  if (file?.[1] !== undefined) {
-    try {
-      return decodeURIComponent(file[1]);
-    } catch {
-      return file[1];
-    }
-  }
-  return /^[a-z][a-z\d+.-]+:/i.test(text) ? undefined : text;
 }

@@ -35,6 +35,7 @@ export const VOCABULARIES: Readonly<Record<string, Readonly<MarkerTools>>> = {
       "WebFetch",
       "WebSearch",
       "TodoWrite",
+      "SlashCommand",
     ],
   },
   codex: {
@@ -78,10 +79,14 @@ export const VOCABULARIES: Readonly<Record<string, Readonly<MarkerTools>>> = {
       "Write",
       "Delete",
       "Edit",
+      "EditNotebook",
       "edit_file",
+      "edit_notebook",
       "delete_file",
+      "reapply",
       "search_replace",
     ],
+    patch: ["ApplyPatch", "applyPatch"],
     shell: ["Shell", "run_terminal_cmd"],
     read: [
       "Read",
@@ -154,54 +159,21 @@ export function toolKind(name: string, extra?: MarkerTools): ToolKind {
   return known ?? "other";
 }
 
-const WRITE_WORDS = new Set(
-  ("write edit create delete remove move rename copy append save put update insert replace patch " +
-    "modify make mkdir touch truncate download export extract unzip unpack store overwrite clone " +
-    "init screenshot format symlink link chmod commit checkout reset add stash merge worktree " +
-    "rm mv cp fill set output dump generate").split(" "),
-);
-
-const MOVE_WORDS = new Set(["move", "rename", "mv"]);
-
-const SHELL_WORDS = new Set(
-  "execute exec run shell bash sh terminal command cmd process".split(" "),
-);
-
-/**
- * What a tool that no vocabulary names is likely to do, by the words in its name
- * (`mcp__filesystem__write_file`, `createFile`).
- *
- * @param name The tool name.
- * @returns whether its words say that it writes files or runs commands, moves or removes them.
- */
-export function guessTool(
-  name: string,
-): { writes: boolean; runs: boolean; moves: boolean; removes: boolean } {
-  const own = name.startsWith("mcp__")
-    ? name.split("__").slice(2).join("_")
-    : name;
-  const words = own.replace(/([a-z\d])([A-Z])/g, "$1_$2").toLowerCase().split(
-    /[^a-z\d]+/,
-  );
-  return {
-    writes: words.some((word) => WRITE_WORDS.has(word)),
-    runs: words.some((word) => SHELL_WORDS.has(word)),
-    moves: words.some((word) => MOVE_WORDS.has(word)),
-    removes: words.some((word) =>
-      MOVE_WORDS.has(word) || /^(?:delete|remove|rm|unlink)$/.test(word)
-    ),
-  };
-}
-
 /** The guard's own files below a root, used when the marker does not list them. */
 export const OWN_FILES: readonly string[] = [
-  ...[".claude", ".agents", ".opencode"].flatMap((dir) => [
-    `${dir}/skills/.slow-powers-eval-guard.json`,
-    `${dir}/skills/.slow-powers-eval-guard-manifest.json`,
-  ]),
+  ...".claude .agents .opencode .gemini .cline .cursor .github .pi".split(" ")
+    .flatMap((dir) => [
+      `${dir}/skills/.slow-powers-eval-guard.json`,
+      `${dir}/skills/.slow-powers-eval-guard-manifest.json`,
+    ]),
   ".claude/settings.local.json",
   ".codex/hooks.json",
   ".opencode/plugins/slow-powers-eval-guard.js",
   ".cline/plugins/slow-powers-eval-guard",
+  ".cline/plugins/bulkhead-guard",
+  ".cursor/hooks.json",
+  ".gemini/settings.json",
+  ".github/hooks/bulkhead-guard.json",
+  ".pi/extensions/bulkhead-guard.js",
   ".eval-magic-outputs/guard-denials.jsonl",
 ];

@@ -6,7 +6,7 @@
 import type { Assignment, Command } from "unbash";
 import { ANY, SEG } from "../holes.ts";
 import type { Context } from "./context.ts";
-import { concat, type State, union, type Values } from "./state.ts";
+import { concat, elementOf, type State, union, type Values } from "./state.ts";
 import { runSubscript } from "./subscripts.ts";
 import { expandFields, expandScalar, visitSubstitutions } from "./words.ts";
 
@@ -34,6 +34,16 @@ export function assignVariable(
   const { name, value, append, index } = assignment;
   const before = state.get(name);
   if (value.type === "ArrayValue") {
+    for (const word of value.elements) {
+      const [, key] = /^\[["']?([A-Za-z_][\w.-]*)["']?\]=/.exec(word.text) ??
+        [];
+      if (key === undefined) continue;
+      state.set(elementOf(name, key), [
+        expandScalar(word, state, context).map((text) =>
+          text.slice(text.indexOf("]=") + 2)
+        ),
+      ]);
+    }
     const elements: Values[] = value.elements.flatMap((word) => {
       const key = /^\[[^\]]*\]=/.exec(word.text);
       if (key === null) return expandFields(word, state, context);
@@ -57,7 +67,10 @@ export function assignVariable(
     if (Number.isInteger(at) && at >= 0 && at < 1000) {
       while (list.length < at) list.push([""]);
       list[at] = values;
-    } else list.push(values);
+    } else {
+      list.push(values);
+      state.set(elementOf(name, index.value.replace(/["']/g, "")), [values]);
+    }
     state.set(name, list);
     return;
   }

@@ -203,7 +203,7 @@ function value(
       }
       const known = names.get(token.value);
       // A field or counter in the middle of a name cannot be read.
-      if (known === undefined) return undefined;
+      if (known === undefined) return computed(text);
       text = (text ?? "") + known;
     } else if (token.value === "(") continue;
     else if (token.value === "$") return computed(text);

@@ -181,7 +181,7 @@ const read: CallReader = (call) => {
     // Fields that a separator of its own makes are told apart one by one.
     const separator = call.state.get("IFS") === undefined
       ? undefined
-      : separatorOf(call.state);
+      : separatorOf(call.state) ?? NEVER;
     const words = lines?.flatMap((line) =>
       isKnown(line) ? line.split(separator ?? /[\s,:;|]+/) : [line]
     )
@@ -191,6 +191,18 @@ const read: CallReader = (call) => {
       : words;
     if (array !== undefined && lines?.length === 1 && words !== undefined) {
       call.state.set(array, words.map((word) => [word]));
+      return EMPTY_STREAM;
+    }
+    if (array === undefined && lines?.every(isKnown)) {
+      names.forEach((name, n) => {
+        const last = n === names.length - 1;
+        call.state.set(name, [
+          lines.map((line) => fieldOf(line, n, last, separator)).reduce<Values>(
+            (all, one) => union(all, [one]),
+            [],
+          ),
+        ]);
+      });
       return EMPTY_STREAM;
     }
     // The last name gets the rest of the line.
@@ -206,6 +218,23 @@ const read: CallReader = (call) => {
   }
   return EMPTY_STREAM;
 };
+
+/** No separator at all: `IFS=`. */
+const NEVER = /(?!)/;
+
+/** What the n-th name of `read` gets of a line; the last one gets the rest. */
+function fieldOf(
+  line: string,
+  n: number,
+  last: boolean,
+  separator: string | RegExp | undefined,
+): string {
+  const fields = separator === undefined
+    ? line.trim().split(/[ \t]+/)
+    : line.split(separator);
+  if (!last) return fields[n] ?? "";
+  return fields.slice(n).join(typeof separator === "string" ? separator : " ");
+}
 
 const mapfile: CallReader = (call) => {
   const read = readOptions(call.args, { takes: "-d -n -O -s -u -C -c" });

@@ -78,7 +78,8 @@ class Scanner {
     const { context, state } = call;
     this.#values = new CodeValues(tokens, language, {
       argv,
-      home: context.home,
+      // Wherever it is, it is a directory of its own.
+      home: context.home ?? `/${SEG}`,
       variable: (name) => readVariable(name, state, context)?.[0],
     });
     this.#arguments = new CodeArguments(tokens, this.#values);

@@ -100,6 +100,10 @@ export const ACCOUNT: Readonly<Record<string, RegExp>> = {
   k3d: /^(?:cluster (?:create|delete)|kubeconfig (?:merge|write))/,
   pass: /^(?:generate|insert|edit|rm|mv|cp|init|git)\b/,
   "fc-cache": /^(?!.*(?:--help|--version|-V))/,
+  doctl:
+    /^(?:auth (?:init|remove|switch)|kubernetes cluster kubeconfig (?:save|remove))/,
+  rclone:
+    /^(?!.*--config[ =]).*config (?:create|update|delete|password|edit|copy)|^config$/,
   helm: /^(?:repo (?:add|remove|update)|plugin (?:install|uninstall|update))/,
   bundle: /^config (?:(?:set|unset) )?--global/,
   claude:

@@ -187,7 +187,10 @@ export const documentCommands: VerbTable = verbTable(() => ({
     onlyWith: "-i --inplace",
     takes: "-o -p --output-format --input-format",
   },
-  nbstripout: ALL,
+  nbstripout: {
+    operands: "all",
+    unless: "-t --textconv --dry-run --is-installed --status",
+  },
   rubocop: {
     operands: "all",
     onlyWith: "-a -A --autocorrect --autocorrect-all --auto-correct",

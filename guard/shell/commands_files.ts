@@ -44,11 +44,17 @@ export const fileCommands: VerbTable = verbTable(() => ({
   setfacl: { operands: "all", takes: "-m -x -M -X --set --set-file --restore" },
   setfattr: { operands: "all", takes: "-n -v -x --restore" },
   setcap: { operands: "rest" },
-  rename: { operands: "rest" },
-  "rename.ul": { operands: "rest" },
+  ...each("rename rename.ul file-rename", {
+    operands: "rest",
+    unless: "-n --nono --no-act --just-print",
+  }),
   detox: ALL,
   symlinks: { operands: "all", onlyWith: "-c -d -s" },
-  prename: { operands: "rest", takes: "-e" },
+  prename: {
+    operands: "rest",
+    takes: "-e",
+    unless: "-n --nono --no-act",
+  },
   tee: { operands: "all" },
   sponge: { operands: "all" },
   rsync: {

@@ -3,7 +3,22 @@
  *
  * @module
  */
-import { each, READS, type VerbTable, verbTable } from "./verb_spec.ts";
+import {
+  each,
+  READS,
+  type VerbSpec,
+  type VerbTable,
+  verbTable,
+} from "./verb_spec.ts";
+
+/** A sub-command that fills its last operand. */
+const COPIES: VerbSpec = {
+  operands: "last",
+  takes:
+    "--exclude --include --filter --transfers --bwlimit --max-age --config",
+  writes: "--log-file --backup-dir --cache-dir",
+  unless: "-n --dry-run",
+};
 
 /** The rows by program. */
 export const transferCommands: VerbTable = verbTable(() => ({
@@ -46,6 +61,45 @@ export const transferCommands: VerbTable = verbTable(() => ({
   }),
   ...each("wormhole magic-wormhole croc ffsend", {
     writes: "-o --out --output-file --output",
+  }),
+  rclone: {
+    takes:
+      "--config --transfers --bwlimit --exclude --include --filter --max-age --min-age",
+    writes: "--log-file --backup-dir --cache-dir",
+    unless: "-n --dry-run",
+    subs: {
+      ...each("copy sync copyto bisync mount nfsmount", COPIES),
+      ...each("move moveto", { ...COPIES, operands: "all", mode: "tree" }),
+      copyurl: { ...COPIES, operands: "second" },
+      ...each(
+        "delete purge mkdir rmdir rmdirs touch deletefile cleanup dedupe rcat settier",
+        {
+          ...COPIES,
+          operands: "first",
+          mode: "tree",
+        },
+      ),
+    },
+  },
+  s3cmd: {
+    takes: "-c --config --exclude --include --access_key --secret_key",
+    subs: each("get sync", { operands: "last", takes: "--exclude --include" }),
+  },
+  s5cmd: {
+    takes: "--endpoint-url --profile --numworkers",
+    subs: each("cp mv sync", { operands: "last", takes: "--exclude" }),
+  },
+  b2: {
+    subs: {
+      ...each("download-file-by-name download-file-by-id download-file sync", {
+        operands: "last",
+      }),
+      file: { subs: { download: { operands: "last" } } },
+    },
+  },
+  ...each("oci ibmcloud", {
+    writes: "--file --output-file --download-dir",
+    guess: true,
   }),
   "ssh-keyscan": READS,
   "ssh-copy-id": READS,

@@ -4,15 +4,22 @@
  * @module
  */
 import { joinPath } from "@bulkhead/sandbox/paths";
+import { ANY, SEG } from "../holes.ts";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { specOf } from "./commands.ts";
+import { applyGuess } from "./guess.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { landsIn, sweeps } from "./own_files.ts";
+import { readVariable } from "./parameters.ts";
 import { EMPTY_STREAM, UNKNOWN_STREAM } from "./state.ts";
 import { applyTable, isRemote } from "./verbs.ts";
 
+/** The last part of a path; one that is not known cannot hold a slash. */
 function lastPart(path: string): string {
-  return path.replace(/\/+$/, "").split("/").at(-1) ?? "";
+  return (path.replace(/\/+$/, "").split("/").at(-1) ?? "").replaceAll(
+    ANY,
+    SEG,
+  );
 }
 
 /** Writes into a destination: the path itself, and, where it may be a directory, what lands in it. */
@@ -213,13 +220,6 @@ const transfer = (takes: string): CallReader => (call) => {
 
 /** `aws s3 cp a b`, `gsutil cp a b`, `kubectl cp pod:/a b`. */
 const cloudCopy = (verbs: RegExp): CallReader => (call) => {
-  if (call.args[0] === "s3api" && call.args[1] === "get-object") {
-    const read = readOptions(call.args.slice(2), {
-      takes: "--bucket --key --range --version-id --profile --region",
-    });
-    const file = read.operands.at(-1);
-    if (file !== undefined) writes(call, file);
-  }
   const at = call.args.findIndex((arg) => verbs.test(arg));
   if (at === -1) return UNKNOWN_STREAM;
   const read = readOptions(call.args.slice(at + 1), {
@@ -236,9 +236,71 @@ const cloudCopy = (verbs: RegExp): CallReader => (call) => {
   return UNKNOWN_STREAM;
 };
 
+/** Options of `aws` without a value. */
+const AWS_FLAGS =
+  /^--(?:no-\S+|debug|dry-?run|recursive|quiet|delete|force|follow\S*|exact-timestamps|size-only|only-show-errors|human-readable|summarize|include-shadow-trails|all|use-json|publish)$/;
+
+/** `aws lambda invoke … out.json`: whatever service, a last operand is where its answer goes. */
+const aws: CallReader = (call) => {
+  const { args } = call;
+  const [service = "", operation = ""] = args.filter((arg, i) =>
+    !arg.startsWith("-") &&
+    !/^--(?:profile|region|output|endpoint-url|query|cli-\S+)$/.test(
+      args[i - 1] ?? "",
+    )
+  );
+  if (service === "s3") return cloudCopy(/^(?:cp|mv|sync)$/)(call);
+  const before = args.at(-2) ?? "";
+  const last = args.at(-1) ?? "";
+  if (
+    !last.startsWith("-") && last !== operation &&
+    (!before.startsWith("--") || AWS_FLAGS.test(before) ||
+      before.includes("=")) &&
+    !/^(?:configure|help|ssm-sessions?)$/.test(service) && !/[:{]/.test(last)
+  ) writes(call, last);
+  for (const [i, arg] of args.entries()) {
+    if (
+      /^--(?:output-template-file|[\w-]+-outfile|[\w-]+-output-file)$/.test(arg)
+    ) {
+      writes(call, args[i + 1] ?? "");
+    }
+  }
+  if (operation === "update-kubeconfig" && !args.includes("--dry-run")) {
+    const at = args.indexOf("--kubeconfig");
+    writes(call, at === -1 ? kubeConfig(call) : args[at + 1] ?? "");
+  }
+  return UNKNOWN_STREAM;
+};
+
+/** The file in which `kubectl` keeps its clusters. */
+function kubeConfig(call: Call): string {
+  const { state, context } = call;
+  const named = readVariable("KUBECONFIG", state, context)?.[0];
+  const home = readVariable("HOME", state, context)?.[0] ?? ANY;
+  return named === undefined || named === "" ? `${home}/.kube/config` : named;
+}
+
+const gcloud: CallReader = (call) => {
+  const text = call.args.join(" ");
+  if (/ get-credentials(?: |$)/.test(text)) writes(call, kubeConfig(call));
+  if (/ config-ssh(?: |$)/.test(text)) writes(call, "~/.ssh/config");
+  const key = /\bkeys create (\S+)/.exec(text)?.[1];
+  if (key !== undefined) writes(call, key);
+  applyGuess(call);
+  return cloudCopy(/^(?:cp|mv|rsync|scp)$/)(call);
+};
+
 /** `az storage blob download -f x`. */
 const azure: CallReader = (call) => {
-  if (call.args.some((arg) => /^download(?:-batch)?$/.test(arg))) {
+  if (call.args.includes("get-credentials")) {
+    const read = readOptions(call.args, { takes: "-f --file -n -g" });
+    writes(call, optionValue(read, "-f", "--file") ?? kubeConfig(call));
+  }
+  if (
+    call.args.some((arg) =>
+      /^(?:download|export|show-download)(?:-batch|-file)?$/.test(arg)
+    )
+  ) {
     const read = readOptions(call.args, {
       takes: "-f --file -d --destination -n -c -s --name --container-name",
     });
@@ -300,10 +362,9 @@ export const COPIES: Readonly<Record<string, CallReader>> = {
   pdftk,
   az: azure,
   azcopy: cloudCopy(/^(?:cp|copy|sync)$/),
-  aws: cloudCopy(/^(?:cp|mv|sync)$/),
+  aws,
   gsutil: cloudCopy(/^(?:cp|mv|rsync)$/),
-  gcloud: cloudCopy(/^(?:cp|mv|rsync|scp)$/),
+  gcloud,
   kubectl: cloudCopy(/^(?:cp)$/),
-  rclone: cloudCopy(/^(?:copy|sync|move|copyto|moveto|bisync)$/),
   mc: cloudCopy(/^(?:cp|mv|mirror|get)$/),
 };

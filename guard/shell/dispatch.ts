@@ -14,6 +14,7 @@ import type { Context } from "./context.ts";
 import { ARCHIVES } from "./archives.ts";
 import { BUILDS } from "./builds.ts";
 import { COPIES } from "./copies.ts";
+import { DATABASES } from "./databases.ts";
 import { DOWNLOADS } from "./downloads.ts";
 import { EDITS } from "./edits.ts";
 import { FILES } from "./files.ts";
@@ -48,6 +49,7 @@ export const READER_TABLES: readonly Readonly<Record<string, CallReader>>[] = [
   ARCHIVES,
   BUILDS,
   COPIES,
+  DATABASES,
   DOWNLOADS,
   EDITS,
   FILES,

@@ -1,6 +1,6 @@
 // deno-lint-ignore-file camelcase -- name of a program
 /**
- * Patches, scripted editors and databases.
+ * Patches and scripted editors.
  *
  * @module
  */
@@ -145,98 +145,6 @@ const sd: CallReader = (call) => {
   return UNKNOWN_STREAM;
 };
 
-const sqlite: CallReader = (call) => {
-  const read = readOptions(call.args, {
-    takes:
-      "-c -s -separator -nullvalue -newline -init -mmap -vfs -maxsize -pagecache -lookaside",
-    writes: "",
-    singleDash: true,
-  });
-  const cmd = read.options.filter(([name]) => /^-(?:c|s|cmd)$/.test(name)).map((
-    [, value],
-  ) => value ?? "");
-  const [database, ...statements] = read.operands;
-  const text = [...cmd, ...statements, call.stdin.text ?? ""].join("\n");
-  const readOnly = hasOption(read, "-readonly", "--readonly");
-  const changes =
-    /\b(?:insert|update|delete|create|drop|alter|replace|vacuum|reindex|attach)\b|^\s*\.(?:import|restore|read)\b/im
-      .test(text);
-  if (
-    database !== undefined && changes && !readOnly && database !== ":memory:"
-  ) {
-    writes(call, database.replace(/^file:([^?]*).*$/, "$1"));
-  }
-  const outputs = text.matchAll(
-    /(?:^|\n)\s*\.(?:output|once|backup|save|log|clone|excel)\s+(?:main\s+)?(?:-\w+\s+)*["']?([^\s"';]+)|\b(?:into|export\s+database|copy\b[^;]*?\bto)\s+'([^']+)'/gi,
-  );
-  for (const match of outputs) {
-    const path = match[1] ?? match[2] ?? "";
-    if (path !== "" && !/^(?:stdout|off|on|stderr)$/.test(path)) {
-      writes(call, path);
-    }
-  }
-  for (
-    const match of text.matchAll(
-      /\battach\s+(?:database\s+)?['"]([^'"]+)['"]/gi,
-    )
-  ) {
-    writes(call, match[1] ?? "");
-  }
-  for (const match of text.matchAll(/(?:^|\n)\s*\.(?:shell|system)\s+(.+)/g)) {
-    call.context.run.text(match[1] ?? "", call.state.fork(), {});
-  }
-  return UNKNOWN_STREAM;
-};
-
-const psql: CallReader = (call) => {
-  applyTable(call);
-  const read = readOptions(call.args, {
-    takes:
-      "-c -d -f -F -h -o -p -L -P -R -T -U -v --command --dbname --file --output --host --port --username",
-  });
-  const text = [
-    ...read.options.flatMap(([name, value]) =>
-      name === "-c" || name === "--command" ? [value ?? ""] : []
-    ),
-    call.stdin.text ?? "",
-  ].join("\n");
-  const outputs = text.matchAll(
-    /\\(?:o|out|w|write|g|gx)\s+['"]?([^\s'"|\\;]+)|\\?\bcopy\b[^\n]*?\bto\s+['"]?([^\s'";]+)/gi,
-  );
-  for (const match of outputs) {
-    const path = match[1] ?? match[2] ?? "";
-    if (path !== "" && !/^(?:p?stdout|program)$/i.test(path)) {
-      writes(call, path);
-    }
-  }
-  for (const match of text.matchAll(/\\!\s*(.+)/g)) {
-    call.context.run.text(match[1] ?? "", call.state.fork(), {});
-  }
-  return UNKNOWN_STREAM;
-};
-
-/** `select … into outfile`, `system`, `\\!` and `tee` of MySQL's client. */
-const mysql: CallReader = (call) => {
-  applyTable(call);
-  const read = readOptions(call.args, {
-    takes: "-u -h -P -D -e --user --host --port --database --execute",
-  });
-  const text = [
-    ...read.options.flatMap(([name, value]) =>
-      name === "-e" || name === "--execute" ? [value ?? ""] : []
-    ),
-    call.stdin.text ?? "",
-  ].join("\n");
-  const outputs = text.matchAll(
-    /\binto\s+(?:out|dump)file\s+['"]([^'"]+)['"]|(?:^|\n|;)\s*(?:tee|\\T)\s+(\S+)/gi,
-  );
-  for (const match of outputs) writes(call, match[1] ?? match[2] ?? "");
-  for (const match of text.matchAll(/(?:^|\n|;)\s*(?:system|\\!)\s+(.+)/gi)) {
-    call.context.run.text(match[1] ?? "", call.state.fork(), {});
-  }
-  return UNKNOWN_STREAM;
-};
-
 /** `exiftool -Artist=x a.jpg`: an assignment among its arguments changes the files. */
 const exiftool: CallReader = (call) => {
   applyTable(call);
@@ -253,12 +161,6 @@ export const EDITS: Readonly<Record<string, CallReader>> = {
   patch,
   apply_patch: applyPatch,
   applypatch: applyPatch,
-  sqlite3: sqlite,
-  sqlite: sqlite,
-  duckdb: sqlite,
-  psql,
-  mysql,
-  mariadb: mysql,
   emacs,
   sd,
   exiftool,

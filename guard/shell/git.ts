@@ -113,6 +113,9 @@ export const readGit: CallReader = (call) => {
   ) {
     writes(named, ".", "content", FILE);
   }
+  const rehearses = hasOption(options, "--dry-run") ||
+    REHEARSED.test(sub) && hasOption(options, "-n");
+  if (rehearses && sub !== "push") return output(named, options, state);
   const isReading = READS.has(sub) || (READING_FORMS[sub]?.(options) ?? false);
   if (!isReading) {
     changeRepository(named, gitDir, workTree);
@@ -127,6 +130,9 @@ export const readGit: CallReader = (call) => {
   if (settings !== undefined) call.state.set(GIT_SETTINGS, settings);
   return output(named, options, state);
 };
+
+/** Sub-commands whose `-n` only shows what would be done. */
+const REHEARSED = /^(?:add|clean|mv|rm|prune|prune-packed)$/;
 
 /** Records the change of the repository that a command works on. */
 function changeRepository(

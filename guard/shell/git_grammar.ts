@@ -72,10 +72,11 @@ export const READING_FORMS: Readonly<
     !["expire", "delete"].includes(read.operands[0] ?? ""),
   worktree: (read) => read.operands[0] === "list",
   submodule: (read) =>
-    ["", "status", "summary"].includes(read.operands[0] ?? ""),
+    ["", "status", "summary", "foreach"].includes(read.operands[0] ?? ""),
   bisect: (read) =>
     ["log", "view", "visualize", "help"].includes(read.operands[0] ?? ""),
-  bundle: (read) => ["verify", "list-heads"].includes(read.operands[0] ?? ""),
+  bundle: (read) =>
+    ["verify", "list-heads", "create"].includes(read.operands[0] ?? ""),
   "symbolic-ref": (read) =>
     read.operands.length < 2 && !hasOption(read, "-d", "--delete"),
   "hash-object": (read) => !hasOption(read, "-w"),

@@ -10,6 +10,7 @@ import type { Context } from "./context.ts";
 import { joinerOf } from "./splitting.ts";
 import {
   concat,
+  elementOf,
   type State,
   union,
   type Values,
@@ -195,6 +196,11 @@ function element(
     return list.at(index) ?? (list.length === 1 ? list[0] : undefined) ?? [""];
   }
   if (list.length === 0) return [""];
+  const keys = expandScalar(part.index, state, context);
+  const named = keys.length === 1
+    ? state.get(elementOf(part.parameter, keys[0] ?? ""))?.[0]
+    : undefined;
+  if (named !== undefined) return named;
   // One word, where no list can stand.
   const whole = /^[@*]$/.test(part.index.value);
   if (whole && list.every((value) => value.length === 1)) {

@@ -4,7 +4,7 @@
  * @module
  */
 import { normalizePath } from "@bulkhead/sandbox/paths";
-import { ANY } from "../holes.ts";
+import { ANY, SEG } from "../holes.ts";
 
 /**
  * The directory that `cd` leads to: `..` is folded by name, as shells do, and links are
@@ -15,7 +15,10 @@ import { ANY } from "../holes.ts";
  * @returns the directory, or an unknown one.
  */
 export function joinDirectory(cwd: string, target: string): string {
-  if (target.includes(ANY)) return ANY;
+  if (target.startsWith(ANY) || /\uE000.*\.\./s.test(target)) return ANY;
+  if (target.includes(ANY)) {
+    return joinDirectory(cwd, target.replaceAll(ANY, SEG));
+  }
   if (!target.startsWith("/") && cwd.includes(ANY)) return ANY;
   // Longer than any kernel takes; judging it would only cost time.
   if (cwd.length + target.length > 8192) return ANY;

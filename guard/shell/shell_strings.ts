@@ -3,10 +3,13 @@
  *
  * @module
  */
+import { joinPath } from "@bulkhead/sandbox/paths";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { scanCode } from "./code.ts";
 import { hasOption, readOptions } from "./options.ts";
+import { joinDirectory } from "./places.ts";
 import { type Stream, UNKNOWN_STREAM } from "./state.ts";
+import { applyTable } from "./verbs.ts";
 
 /** A debugger: its commands run a command line, code or a program, and save files. */
 function debuggers(call: Call): Stream {
@@ -67,6 +70,36 @@ function lftp(call: Call): Stream {
   return UNKNOWN_STREAM;
 }
 
+/** `sftp`: its commands come from a file or its input, and `get` saves below `lcd`. */
+function sftp(call: Call): Stream {
+  applyTable(call);
+  const read = readOptions(call.args, {
+    takes: "-b -B -c -D -F -i -J -l -o -P -R -S -s -X",
+  });
+  const batch = read.options.findLast(([name]) => name === "-b")?.[1];
+  const { text } = batch === undefined || batch === "-"
+    ? call.stdin
+    : call.context.readFile(batch, call.state);
+  let here = ".";
+  for (const line of text?.split("\n") ?? []) {
+    const [command = "", ...words] = line.trim().replace(/^[-@]+/, "").split(
+      /\s+/,
+    );
+    const operands = words.filter((word) => !word.startsWith("-"));
+    if (command === "lcd") {
+      here = joinDirectory(here, operands[0] ?? ".");
+    } else if (/^(?:get|mget|reget)$/.test(command)) {
+      const target = command === "mget" ? undefined : operands[1];
+      writes(call, joinPath(here, target ?? "."));
+    } else if (command === "lmkdir") {
+      writes(call, joinPath(here, operands[0] ?? "."));
+    } else if (line.trim().startsWith("!")) {
+      call.context.run.text(line.trim().slice(1), call.state.fork(), {});
+    }
+  }
+  return UNKNOWN_STREAM;
+}
+
 /** `socat`: addresses that open a file to write it, or run a command. */
 function socat(call: Call): Stream {
   for (const address of call.args) {
@@ -103,6 +136,7 @@ export const SHELL_STRINGS: Readonly<Record<string, CallReader>> = {
     ),
   "npm-run-all": () => UNKNOWN_STREAM,
   lftp,
+  sftp,
   socat,
   gdb: debuggers,
   lldb: debuggers,

@@ -108,6 +108,17 @@ export function joinStreams(a: Stream, b: Stream): Stream {
 /** A variable: its elements, one for a plain variable. */
 export type Variable = readonly Values[];
 
+/**
+ * The shell's note of one element of an associative array; no variable's name.
+ *
+ * @param name The array.
+ * @param key The key.
+ * @returns the note's name.
+ */
+export function elementOf(name: string, key: string): string {
+  return `${name}[${key}]`;
+}
+
 /** A shell: directory, variables, functions. A fork sees its parent and keeps its own changes. */
 export class State {
   /** Where it may be. */

@@ -46,6 +46,23 @@ export const UNKNOWN_CASES: readonly UnknownCase[] = [
     ],
   },
   {
+    what: "A name that is not known, behind a directory that is",
+    verdict: "allow",
+    why:
+      "the directory says where; nobody names a file `../x` there without saying so",
+    examples: [
+      'mkdir -p "out/$NAME"',
+      'echo x > "out/app-$(node -p 1).txt"',
+      "cat list.txt | xargs -I{} cp src/{} out/{}",
+    ],
+  },
+  {
+    what: "A name that is not known, behind a directory outside",
+    verdict: "deny",
+    why: "the write is certain, and the directory says where",
+    examples: ['echo x > "../out/$NAME"', 'echo x > "out/$NAME/../../../x"'],
+  },
+  {
     what: "Names from `find`, `ls`, `git ls-files`, `grep -l` below the root",
     verdict: "allow",
     why: "they lie below where the program was told to look",
