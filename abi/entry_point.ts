@@ -24,6 +24,7 @@ import {
 } from "./memory.ts";
 import type { FunctionPointer } from "./function_table.ts";
 import type { Registrar } from "./registrar.ts";
+import { registrarCallbacks } from "./registrar_callbacks.ts";
 import { guardThread } from "./thread_guard.ts";
 
 const REGISTER = {
@@ -114,7 +115,7 @@ export async function runEntryPoint(
   registrar: Registrar,
   plugin: EntryPointOptions,
 ): Promise<void> {
-  const { slots, keep } = registrar.callbacks();
+  const { slots, keep } = registrarCallbacks(registrar);
   const dispatch = Deno.UnsafeCallback.threadSafe(
     { parameters: [EVENT, "u64"], result: "i32" } as const,
     () => 0, // Accepted and dropped, on any thread.

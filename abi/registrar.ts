@@ -1,16 +1,15 @@
 /**
- * The registrars of the vtable: callbacks that record what the plugin gives them, only while its entry point runs.
+ * What a plugin registers, recorded while its entry point runs. Each method answers as its slot of the vtable does:
+ * 0 for what was taken or is there already, 1 for what was refused, with a note that says why.
  *
  * @module
  */
 
 import { EVENT_COUNT, EVENT_NAMES } from "./codes.ts";
-import { reasonOf } from "./errors.ts";
 import {
   decodeText,
   type NativeStruct,
   readBytes,
-  STRING,
   type StringPlace,
   stringPlace,
   structBytes,
@@ -20,6 +19,7 @@ import {
   type FunctionPointer,
   type FunctionTable,
   type HandlerFunction,
+  type ToolFunctions,
 } from "./function_table.ts";
 import { isNestedWithin, isObject, tryParseJson } from "./json.ts";
 import {
@@ -34,12 +34,16 @@ const MAX_ENTRIES = 20_000;
 const MAX_NAME_BYTES = 4_096n;
 const MAX_TEXT_BYTES = 1_048_576n;
 const MAX_DIAGNOSTICS = 200;
+/** A tool's schema is three strings of sixteen bytes. */
+const SCHEMA_BYTES = 48n;
 /** How deep a schema or a manifest may be nested. */
 const MAX_LEVELS = 100;
 
-const REF = STRING;
-const FUNCTION = "u64";
-const HANDLER_ARGUMENTS = [FUNCTION, FUNCTION, "u64"] as const;
+/** What the diagnostics call a handler of a list without names. */
+const LISTED = {
+  discover: "resources_discover handler",
+  beforeAgentStart: "before_agent_start handler",
+} as const;
 
 /** Where the callbacks of one plugin record. */
 export class Registrar {
@@ -62,160 +66,6 @@ export class Registrar {
   }
 
   /**
-   * Makes the callbacks.
-   *
-   * @returns Slot name and callback address, and the callbacks themselves: they must stay reachable.
-   */
-  callbacks(): { slots: Map<string, bigint>; keep: { unref(): number }[] } {
-    const slots = new Map<string, bigint>();
-    const keep: { unref(): number }[] = [];
-    const text = (ref: NativeStruct, maxBytes = MAX_NAME_BYTES) =>
-      this.#read(stringPlace(structBytes(ref)), maxBytes);
-    const add = <const P extends readonly Deno.NativeType[]>(
-      slot: string,
-      parameters: P,
-      record: (...args: Deno.ToNativeParameterTypes<P>) => number,
-    ) => {
-      const guarded = (...args: Deno.ToNativeParameterTypes<P>): number => {
-        // An exception would reach the plugin as 0, which means success.
-        try {
-          return this.open ? record(...args) : -1;
-        } catch (error) {
-          this.note(
-            `${slot} failed: ${reasonOf(error)}`,
-          );
-          return 1;
-        }
-      };
-      // The types of a callback's result do not survive a generic tuple; all of these return i32.
-      const callback = Deno.UnsafeCallback.threadSafe(
-        { parameters, result: "i32" } as const,
-        guarded as Deno.UnsafeCallbackFunction<P, "i32">,
-      );
-      keep.push(callback);
-      slots.set(slot, Deno.UnsafePointer.value(callback.pointer));
-    };
-    add("register_tool", [
-      FUNCTION,
-      FUNCTION,
-      FUNCTION,
-      FUNCTION,
-      FUNCTION,
-      FUNCTION,
-    ], (...a) => this.#tool(...a));
-    add(
-      "register_command",
-      [REF, REF, FUNCTION],
-      (name, about, call) =>
-        this.#command(text(name).replace(/^\/+/, ""), text(about), call),
-    );
-    add("register_shortcut", [REF, REF], (key, about) => {
-      const entry = { name: text(key), description: text(about) };
-      if (this.#taken("shortcut", entry.name)) return 0;
-      this.note(
-        `shortcut "${entry.name}" is recorded, this host binds no keys`,
-      );
-      return this.#push("shortcut", this.registration.shortcuts, entry);
-    });
-    add("register_flag", [REF, REF], (name, about) => {
-      const entry = { name: text(name), description: text(about) };
-      return this.#taken("flag", entry.name)
-        ? 0
-        : this.#push("flag", this.registration.flags, entry);
-    });
-    add(
-      "register_provider",
-      [REF, REF, REF, ...HANDLER_ARGUMENTS],
-      (id, url, style, call, free, userData) => {
-        const entry = {
-          id: text(id),
-          baseUrl: text(url),
-          apiStyle: text(style),
-        };
-        if (!this.#valid("provider", call)) return 1;
-        if (this.#taken("provider", entry.id)) return 0;
-        const rc = this.#push("provider", this.registration.providers, entry);
-        if (rc === 0) {
-          this.functions.providers.push(handler(call, free, userData));
-        }
-        return rc;
-      },
-    );
-    const renderer = (kind: RendererKind, slot: string) =>
-      add(slot, [REF, ...HANDLER_ARGUMENTS], (name, call, free, userData) => {
-        const entry = { kind, name: text(name) };
-        if (!this.#valid(`${kind} renderer`, call)) return 1;
-        if (this.#taken(`${kind} renderer`, entry.name)) return 0;
-        const rc = this.#push("renderer", this.registration.renderers, entry);
-        if (rc === 0) {
-          this.functions.renderers.push(handler(call, free, userData));
-        }
-        return rc;
-      });
-    renderer("message", "register_message_renderer");
-    renderer("markdown", "register_markdown_transformer");
-    renderer("entry", "register_entry_renderer");
-    add(
-      "register_event_handler",
-      ["u32", FUNCTION, "u64"],
-      (tag, call, userData) => {
-        if (!this.#valid("event handler", call)) return 1;
-        if (tag >= EVENT_COUNT) {
-          this.note(
-            `an event handler for tag ${tag} is ignored, the last one is ${
-              EVENT_COUNT - 1
-            }`,
-          );
-          return 0;
-        }
-        if (this.registration.events.length >= MAX_ENTRIES) {
-          return this.#full(
-            `handler of ${EVENT_NAMES[tag]}`,
-          );
-        }
-        this.functions.events.push(handler(call, 0n, userData));
-        this.registration.events.push(tag);
-        return 0;
-      },
-    );
-    const listed = (
-      slot: string,
-      what: string,
-      kind: "discover" | "beforeAgentStart",
-    ) =>
-      add(slot, HANDLER_ARGUMENTS, (call, free, userData) => {
-        const list = this.functions[kind];
-        if (!this.#valid(what, call)) return 1;
-        const rc = this.#push(what, list, handler(call, free, userData));
-        this.registration[kind] = list.length;
-        return rc;
-      });
-    listed(
-      "register_resources_discover",
-      "resources_discover handler",
-      "discover",
-    );
-    listed(
-      "register_before_agent_start",
-      "before_agent_start handler",
-      "beforeAgentStart",
-    );
-    add(
-      "register_oauth_provider",
-      [REF, ...HANDLER_ARGUMENTS],
-      (manifest, call, free, userData) =>
-        this.#oauth(text(manifest, MAX_TEXT_BYTES), call, free, userData),
-    );
-    add("declare", [REF], (declaration) => {
-      const value = parse(text(declaration, MAX_TEXT_BYTES));
-      if (applyDeclaration(this.registration, value)) return 0;
-      this.note("a declaration is ignored: it is not a JSON object");
-      return 1;
-    });
-    return { slots, keep };
-  }
-
-  /**
    * Notes something a person should know.
    *
    * @param line One line.
@@ -228,21 +78,21 @@ export class Registrar {
     }
   }
 
-  #tool(
-    schema: FunctionPointer,
-    execute: FunctionPointer,
-    poll: FunctionPointer,
-    cancel: FunctionPointer,
-    destroy: FunctionPointer,
-    free: FunctionPointer,
-  ): number {
+  /**
+   * Records a tool.
+   *
+   * @param schema Where its schema lies.
+   * @param functions Its functions.
+   * @returns The answer to the plugin.
+   */
+  tool(schema: FunctionPointer, functions: ToolFunctions): number {
     if (schema === 0n) {
       this.note("a tool is refused: its schema is NULL");
       return 1;
     }
     const bytes = readBytes({
       pointer: schema,
-      size: 48n,
+      size: SCHEMA_BYTES,
     });
     const places = [
       stringPlace(bytes, 0),
@@ -255,18 +105,22 @@ export class Registrar {
       this.#read(places[2], MAX_TEXT_BYTES),
     ];
     // Copied; the contract has them freed before this returns, also when the tool is refused.
-    for (const place of places) if (place.size > 0n) this.#freeNow(free, place);
+    for (const place of places) {
+      if (place.size > 0n) this.#freeNow(functions.free, place);
+    }
     if (name === "") {
       this.note("a tool is refused: it has no name");
       return 1;
     }
-    if (execute === 0n || poll === 0n) {
+    if (functions.execute === 0n || functions.poll === 0n) {
       this.note(`tool "${name}" is refused: execute or poll is NULL`);
       return 1;
     }
     if (this.#taken("tool", name)) return 0;
-    if (cancel === 0n) this.note(`tool "${name}" has no cancel: it is NULL`);
-    if (destroy === 0n) {
+    if (functions.cancel === 0n) {
+      this.note(`tool "${name}" has no cancel: it is NULL`);
+    }
+    if (functions.destroy === 0n) {
       this.note(`tool "${name}" has no destroy: its handles are never freed`);
     }
     if (this.registration.tools.length >= MAX_ENTRIES) {
@@ -281,31 +135,169 @@ export class Registrar {
       description,
       parameters: fits ? parameters : "{}",
     });
-    this.functions.tools.push({ execute, poll, cancel, destroy, free });
+    this.functions.tools.push(functions);
     return 0;
   }
 
-  #command(name: string, description: string, call: FunctionPointer): number {
-    if (name === "") {
+  /**
+   * Records a slash command.
+   *
+   * @param name Its name.
+   * @param about Its description.
+   * @param call Its function.
+   * @returns The answer to the plugin.
+   */
+  command(
+    name: NativeStruct,
+    about: NativeStruct,
+    call: FunctionPointer,
+  ): number {
+    const entry = {
+      name: this.#text(name).replace(/^\/+/, ""),
+      description: this.#text(about),
+    };
+    if (entry.name === "") {
       this.note("a command is refused: it has no name");
       return 1;
     }
-    if (!this.#valid(`command "${name}"`, call)) return 1;
-    if (this.#taken("command", name)) return 0;
-    const entry = { name, description };
-    const rc = this.#push("command", this.registration.commands, entry);
     // The ABI gives a command neither user_data nor a function that frees its answer.
-    if (rc === 0) this.functions.commands.push(handler(call, 0n, 0n));
+    const handler = { call, free: 0n, userData: 0n };
+    if (!this.#valid(`command "${entry.name}"`, handler)) return 1;
+    if (this.#taken("command", entry.name)) return 0;
+    return this.#push("command", this.registration.commands, entry, [
+      this.functions.commands,
+      handler,
+    ]);
+  }
+
+  /**
+   * Records a shortcut.
+   *
+   * @param key The keys.
+   * @param about Its description.
+   * @returns The answer to the plugin.
+   */
+  shortcut(key: NativeStruct, about: NativeStruct): number {
+    const entry = { name: this.#text(key), description: this.#text(about) };
+    if (this.#taken("shortcut", entry.name)) return 0;
+    this.note(`shortcut "${entry.name}" is recorded, this host binds no keys`);
+    return this.#push("shortcut", this.registration.shortcuts, entry);
+  }
+
+  /**
+   * Records a flag of the command line.
+   *
+   * @param name Its name.
+   * @param about Its description.
+   * @returns The answer to the plugin.
+   */
+  flag(name: NativeStruct, about: NativeStruct): number {
+    const entry = { name: this.#text(name), description: this.#text(about) };
+    return this.#taken("flag", entry.name)
+      ? 0
+      : this.#push("flag", this.registration.flags, entry);
+  }
+
+  /**
+   * Records a provider of models.
+   *
+   * @param id Its id.
+   * @param url Its base URL.
+   * @param style The API that it speaks.
+   * @param handler Its function.
+   * @returns The answer to the plugin.
+   */
+  provider(
+    id: NativeStruct,
+    url: NativeStruct,
+    style: NativeStruct,
+    handler: HandlerFunction,
+  ): number {
+    const entry = {
+      id: this.#text(id),
+      baseUrl: this.#text(url),
+      apiStyle: this.#text(style),
+    };
+    if (!this.#valid("provider", handler)) return 1;
+    if (this.#taken("provider", entry.id)) return 0;
+    return this.#push("provider", this.registration.providers, entry, [
+      this.functions.providers,
+      handler,
+    ]);
+  }
+
+  /**
+   * Records a renderer.
+   *
+   * @param kind What it renders.
+   * @param ref Its name.
+   * @param handler Its function.
+   * @returns The answer to the plugin.
+   */
+  renderer(
+    kind: RendererKind,
+    ref: NativeStruct,
+    handler: HandlerFunction,
+  ): number {
+    const name = this.#text(ref);
+    if (!this.#valid(`${kind} renderer`, handler)) return 1;
+    if (this.#taken(`${kind} renderer`, name)) return 0;
+    const entry = { kind, name };
+    return this.#push("renderer", this.registration.renderers, entry, [
+      this.functions.renderers,
+      handler,
+    ]);
+  }
+
+  /**
+   * Records a handler of events.
+   *
+   * @param tag The event.
+   * @param handler Its function.
+   * @returns The answer to the plugin.
+   */
+  eventHandler(tag: number, handler: HandlerFunction): number {
+    if (!this.#valid("event handler", handler)) return 1;
+    if (tag >= EVENT_COUNT) {
+      this.note(
+        `an event handler for tag ${tag} is ignored, the last one is ${
+          EVENT_COUNT - 1
+        }`,
+      );
+      return 0;
+    }
+    const what = `handler of ${EVENT_NAMES[tag]}`;
+    return this.#push(what, this.registration.events, tag, [
+      this.functions.events,
+      handler,
+    ]);
+  }
+
+  /**
+   * Records a handler that has no name.
+   *
+   * @param kind What it handles.
+   * @param handler Its function.
+   * @returns The answer to the plugin.
+   */
+  listed(kind: keyof typeof LISTED, handler: HandlerFunction): number {
+    const list = this.functions[kind];
+    if (!this.#valid(LISTED[kind], handler)) return 1;
+    const rc = this.#push(LISTED[kind], list, handler);
+    this.registration[kind] = list.length;
     return rc;
   }
 
-  #oauth(
-    text: string,
-    call: FunctionPointer,
-    free: FunctionPointer,
-    userData: bigint,
-  ): number {
-    if (!this.#valid("oauth provider", call)) return 1;
+  /**
+   * Records a login flow.
+   *
+   * @param ref Its manifest.
+   * @param handler Its function.
+   * @returns The answer to the plugin.
+   */
+  oauth(ref: NativeStruct, handler: HandlerFunction): number {
+    const text = this.#text(ref, MAX_TEXT_BYTES);
+    if (!this.#valid("oauth provider", handler)) return 1;
     const manifest = parse(text);
     if (
       !isObject(manifest) || typeof manifest.id !== "string" ||
@@ -318,9 +310,27 @@ export class Registrar {
     }
     if (this.#taken("oauth provider", manifest.id)) return 0;
     const entry = { id: manifest.id, manifest };
-    const rc = this.#push("oauth provider", this.registration.oauth, entry);
-    if (rc === 0) this.functions.oauth.push(handler(call, free, userData));
-    return rc;
+    return this.#push("oauth provider", this.registration.oauth, entry, [
+      this.functions.oauth,
+      handler,
+    ]);
+  }
+
+  /**
+   * Records what the plugin declares of itself.
+   *
+   * @param ref The declaration.
+   * @returns The answer to the plugin.
+   */
+  declare(ref: NativeStruct): number {
+    const value = parse(this.#text(ref, MAX_TEXT_BYTES));
+    if (applyDeclaration(this.registration, value)) return 0;
+    this.note("a declaration is ignored: it is not a JSON object");
+    return 1;
+  }
+
+  #text(ref: NativeStruct, maxBytes = MAX_NAME_BYTES): string {
+    return this.#read(stringPlace(structBytes(ref)), maxBytes);
   }
 
   /** Too long is cut, never read: a plugin may claim any length. */
@@ -334,7 +344,7 @@ export class Registrar {
     return text;
   }
 
-  #valid(what: string, call: FunctionPointer): boolean {
+  #valid(what: string, { call }: HandlerFunction): boolean {
     if (call !== 0n) return true;
     this.note(`${what} is refused: its function is NULL`);
     return false;
@@ -353,9 +363,16 @@ export class Registrar {
     return true;
   }
 
-  #push<T>(kind: string, list: T[], entry: T): number {
-    if (list.length >= MAX_ENTRIES) return this.#full(kind);
-    list.push(entry);
+  /** Adds an entry, and the function behind it. */
+  #push<T>(
+    kind: string,
+    entries: T[],
+    entry: T,
+    behind?: [functions: HandlerFunction[], handler: HandlerFunction],
+  ): number {
+    if (entries.length >= MAX_ENTRIES) return this.#full(kind);
+    entries.push(entry);
+    if (behind !== undefined) behind[0].push(behind[1]);
     return 0;
   }
 
@@ -363,14 +380,6 @@ export class Registrar {
     this.note(`a ${kind} is refused: there are ${MAX_ENTRIES} already`);
     return 1;
   }
-}
-
-function handler(
-  call: FunctionPointer,
-  free: FunctionPointer,
-  userData: bigint,
-): HandlerFunction {
-  return { call, free, userData };
 }
 
 /** JSON of a plugin; what is none, or nested deeper than anybody can use, is nothing. */
