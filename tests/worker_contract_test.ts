@@ -78,6 +78,34 @@ Deno.test("contract F5: an ask is answered before its frame is kept", async () =
   await session.close();
 });
 
+Deno.test("contract F1: an allowed call goes back to the byte, however its arguments are written", async () => {
+  const deep = "[".repeat(20_000) + "]".repeat(20_000);
+  for (
+    const input of [
+      '{"n":9007199254740993,"f":1.0,"big":1e400,"k":1,"k":2}',
+      `{"deep":${deep}}`,
+    ]
+  ) {
+    await using world = await WorkerWorld.make();
+    const file = `${world.root}/answer`;
+    const ask = `${world.root}/ask`;
+    await Deno.writeTextFile(
+      ask,
+      `{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"x","input":${input}}}\n`,
+    );
+    await using worker = await world.script(
+      `cat '${ask}'; IFS= read -r line; printf '%s' "$line" > '${file}'; ${INIT}; cat >/dev/null`,
+      { deciders: [{ name: "t", decide: () => ({ decision: "allow" }) }] },
+    );
+    using client = await SeedClient.connect(worker.socketPath);
+    await client.framesUntil("system");
+    assertEquals(
+      await Deno.readTextFile(file),
+      `{"type":"control_response","response":{"subtype":"success","request_id":"r1","response":{"behavior":"allow","updatedInput":${input}}}}`,
+    );
+  }
+});
+
 Deno.test("contract G3: answers go before turns that wait", async () => {
   const dir = await Deno.makeTempDir();
   const child = await AgentChild.start([

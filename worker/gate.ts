@@ -207,20 +207,30 @@ export function hookAnswer(verdict: Verdict): Record<string, unknown> {
  *
  * @param requestId The ask.
  * @param answer The answer.
- * @param input The call's own arguments, which go back unchanged unless the answer replaces them.
+ * @param input The call's own arguments as JSON, which go back as they are unless the answer replaces them.
  * @returns One JSON line without its newline.
  */
 export function askResponse(
   requestId: string,
   answer: AskAnswer,
-  input: unknown,
+  input: string,
 ): string {
-  const inner = answer.decision === "allow"
-    ? { behavior: "allow", updatedInput: answer.updatedInput ?? input }
-    : answer.interrupt === true
-    ? { behavior: "deny", message: answer.reason ?? "denied", interrupt: true }
-    : { behavior: "deny", message: answer.reason ?? "denied" };
-  return controlSuccess(requestId, inner);
+  if (answer.decision === "allow") {
+    const updated = answer.updatedInput === undefined
+      ? input
+      : JSON.stringify(answer.updatedInput);
+    return successLine(
+      requestId,
+      `{"behavior":"allow","updatedInput":${updated}}`,
+    );
+  }
+  const message = answer.reason ?? "denied";
+  return controlSuccess(
+    requestId,
+    answer.interrupt === true
+      ? { behavior: "deny", message, interrupt: true }
+      : { behavior: "deny", message },
+  );
 }
 
 /**
@@ -231,10 +241,13 @@ export function askResponse(
  * @returns One JSON line without its newline.
  */
 export function controlSuccess(requestId: string, response: unknown): string {
-  return JSON.stringify({
-    type: "control_response",
-    response: { subtype: "success", request_id: requestId, response },
-  });
+  return successLine(requestId, JSON.stringify(response));
+}
+
+function successLine(requestId: string, response: string): string {
+  return `{"type":"control_response","response":{"subtype":"success","request_id":${
+    JSON.stringify(requestId)
+  },"response":${response}}}`;
 }
 
 /**

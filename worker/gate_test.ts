@@ -21,26 +21,26 @@ const always = (name: string, verdict: Verdict | null): Decider => ({
 
 Deno.test("askResponse() has the exact nested form of an allow", () => {
   assertEquals(
-    askResponse("r1", { decision: "allow" }, { file_path: "a" }),
+    askResponse("r1", { decision: "allow" }, '{"file_path":"a"}'),
     '{"type":"control_response","response":{"subtype":"success","request_id":"r1","response":{"behavior":"allow","updatedInput":{"file_path":"a"}}}}',
   );
   assertStringIncludes(
-    askResponse("r1", { decision: "allow", updatedInput: { b: 1 } }, {}),
+    askResponse("r1", { decision: "allow", updatedInput: { b: 1 } }, "{}"),
     '"updatedInput":{"b":1}',
   );
   assertStringIncludes(
-    askResponse("r1", { decision: "allow" }, null),
+    askResponse("r1", { decision: "allow" }, "null"),
     '"updatedInput":null',
   );
 });
 
 Deno.test("askResponse() carries the reason of a deny", () => {
   assertEquals(
-    askResponse("r1", { decision: "deny", reason: "why" }, {}),
+    askResponse("r1", { decision: "deny", reason: "why" }, "{}"),
     '{"type":"control_response","response":{"subtype":"success","request_id":"r1","response":{"behavior":"deny","message":"why"}}}',
   );
   assertStringIncludes(
-    askResponse("r1", { decision: "deny", interrupt: true }, {}),
+    askResponse("r1", { decision: "deny", interrupt: true }, "{}"),
     '"interrupt":true',
   );
 });
