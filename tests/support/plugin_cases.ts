@@ -12,29 +12,60 @@ const player = fromFileUrl(
   new URL("../../scripts/play_plugin_cases.ts", import.meta.url),
 );
 
+/** At a time: a case waits for its programs more than it works. */
+const JOBS = "4";
+
+/** Which cases of a set, and on which system. */
+export interface SetOptions {
+  /** Only those whose course depends on the sandbox. */
+  dependent?: boolean;
+  /** PATH of the player. */
+  path?: string;
+}
+
 /** Plays a set of cases and asserts that all pass. */
 export async function playSet(
   set: string,
   isolation: "off" | "required",
-  path?: string,
+  { dependent = false, path }: SetOptions = {},
 ): Promise<void> {
   const root = `${cases}${set}`;
-  const { code, verdicts } = await runPlayer(
-    [`${root}/cases.jsonl`, root, "--isolation", isolation],
-    path,
-  );
-  assertEquals(verdicts.filter((verdict) => verdict.pass === false), []);
-  assertEquals(code, 0);
-  assert(verdicts.length > 30);
+  const lines = (await Deno.readTextFile(`${root}/cases.jsonl`)).trim()
+    .split("\n").filter((line) => !dependent || dependsOnSandbox(line));
+  const file = await Deno.makeTempFile({ suffix: ".jsonl" });
+  try {
+    await Deno.writeTextFile(file, lines.join("\n"));
+    const { code, verdicts } = await runPlayer(
+      [file, root, "--isolation", isolation, "--jobs", JOBS],
+      path,
+    );
+    assertEquals(verdicts.filter((verdict) => verdict.pass === false), []);
+    assertEquals(code, 0);
+    assertEquals(verdicts.filter((one) => one.pass).length, lines.length);
+    assert(lines.length > 30);
+  } finally {
+    await Deno.remove(file);
+  }
+}
+
+/**
+ * Whether a case starts anything in the sandbox or speaks of it: a tool, a hook, Deno, which is asked for the imports
+ * of a module when the plugin is loaded, or an expectation about the sandbox.
+ */
+function dependsOnSandbox(line: string): boolean {
+  return /"op": ?"(?:call|fire|parallel)"|runtime|sandbox/i.test(line);
 }
 
 /** Plays a set of cases as on a system without bubblewrap. */
-export async function playSetWithoutBubblewrap(set: string): Promise<void> {
-  const shadow = await pathWithout("bwrap");
+export async function playSetWithoutBubblewrap(
+  set: string,
+  options: Omit<SetOptions, "path"> = {},
+): Promise<void> {
+  const path = await pathWithout("bwrap");
   try {
-    await playSet(set, "required", shadow);
+    await playSet(set, "required", { ...options, path });
   } finally {
-    await Deno.remove(shadow, { recursive: true });
+    await Deno.remove(path, { recursive: true });
   }
 }
 
