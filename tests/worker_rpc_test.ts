@@ -346,6 +346,50 @@ Deno.test("worker: an answer over the size of a message is cut, goes on, and one
   );
 });
 
+Deno.test("worker: questions and an outcome beyond the size of a message are told all the same", async () => {
+  await using world = await WorkerWorld.make();
+  const file = `${world.root}/big.jsonl`;
+  const ask = (at: number) =>
+    JSON.stringify({
+      type: "control_request",
+      request_id: `ask-${at}`,
+      request: {
+        subtype: "can_use_tool",
+        tool_name: "Write",
+        input: { content: "x".repeat(1_000_000) },
+      },
+    });
+  const asks = Array.from({ length: 18 }, (_, at) => ask(at));
+  const result = JSON.stringify({
+    type: "result",
+    subtype: "success",
+    result: "é".repeat(9_000_000),
+  });
+  await Deno.writeTextFile(file, [...asks, ""].join("\n"));
+  await Deno.writeTextFile(`${file}2`, `${result}\n`);
+  await using worker = await world.script(
+    `read go; cat '${file}'; for n in ${
+      asks.map((_, at) => at).join(" ")
+    }; do read answer; done; cat '${file}2'; cat >/dev/null`,
+    { asks: "wait", deciders: [] },
+  );
+  using client = await connect(worker.socketPath);
+  const watching = (async () => {
+    for await (const event of client.watch()) {
+      if (event.type === "asks" && event.asks.length === 18) return event.asks;
+    }
+    return [];
+  })();
+  const sent = await client.writeTurn("go");
+  const open = (await watching).map((one) => one.id);
+  assertEquals((await client.asks()).map((one) => one.id), open);
+  assertEquals(open.length, 18);
+  for (const id of open) await client.answerAsk(id, { decision: "deny" });
+  const turn = await client.turn(sent.turn ?? "", 60_000);
+  assert(turn.phase === "done");
+  assertEquals([turn.outcome, turn.text?.slice(0, 3)], ["completed", "ééé"]);
+});
+
 Deno.test("worker: a client that does not read misses frames, is told so, and holds up nobody", async () => {
   await using world = await WorkerWorld.make();
   const file = `${world.root}/flood.jsonl`;

@@ -85,7 +85,20 @@ function frameOf(value: JsonObject): Frame {
  * @returns As much of it as a frame shows.
  */
 export function cap(text: string): string {
-  return text.length > TEXT_CAP ? text.slice(0, TEXT_CAP) : text;
+  return cut(text, TEXT_CAP);
+}
+
+/**
+ * The beginning of a text, cut on a character's border: half of a pair is no JSON for strict readers.
+ *
+ * @param text The text.
+ * @param length How many UTF-16 units are wanted at most.
+ * @returns The beginning.
+ */
+export function cut(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const last = text.charCodeAt(length - 1);
+  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? length - 1 : length);
 }
 
 /**

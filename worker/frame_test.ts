@@ -1,3 +1,4 @@
+// deno-lint-ignore-file camelcase -- field names are the wire's own
 import { assert, assertEquals } from "@std/assert";
 import { parseFrame } from "./frame.ts";
 
@@ -278,4 +279,30 @@ Deno.test("parseFrame() never throws, whatever the line", () => {
     kind: "other",
     type_name: "x",
   });
+});
+
+Deno.test("parseFrame() cuts a long text between characters", () => {
+  const content = `${"x".repeat(4095)}😀y`;
+  const frame = parseFrame(
+    JSON.stringify({ type: "user", message: { content } }),
+  );
+  assertEquals(frame.kind === "user_echo" && frame.text, "x".repeat(4095));
+});
+
+Deno.test("parseFrame() keeps what an ask says besides its arguments", () => {
+  const more = {
+    tool_use_id: "t",
+    agent_id: "a",
+    display_name: "Write",
+    description: "writes",
+    decision_reason: "why",
+    decision_reason_type: "workingDir",
+  };
+  const request = { subtype: "can_use_tool", tool_name: "Write", ...more };
+  assertEquals(
+    parseFrame(
+      JSON.stringify({ type: "control_request", request_id: "r", request }),
+    ),
+    { kind: "control_request", request_id: "r", input: null, ...request },
+  );
 });

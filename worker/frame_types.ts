@@ -231,6 +231,8 @@ export interface MalformedFrame extends FrameBase {
   size?: number;
   /** The first characters of the line, when it was cut. */
   head?: string;
+  /** The line's type, when it was too long to keep and its beginning tells it. */
+  type_name?: string;
 }
 
 /** One parsed line. */

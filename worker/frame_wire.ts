@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Frame } from "./frame.ts";
+import { cut, type Frame } from "./frame.ts";
 import type { FrameLog, LogEntry } from "./frame_log.ts";
 import { encodeMessage, MAX_BODY } from "./rpc.ts";
 
@@ -154,9 +154,9 @@ function frameJson(entry: LogEntry, raw: boolean): string {
 }
 
 function cutFrame(frame: Frame): Frame {
-  const cut = boundedJson(frame, MAX_BODY - MARGIN);
-  if (cut === undefined) return stubOf(frame, 0);
-  const value: Frame = JSON.parse(cut);
+  const json = boundedJson(frame, MAX_BODY - MARGIN);
+  if (json === undefined) return stubOf(frame, 0);
+  const value: Frame = JSON.parse(json);
   return value;
 }
 
@@ -176,15 +176,13 @@ export function boundedJson(
     if (whole.length * 3 <= maxBytes || byteLength(whole) <= maxBytes) {
       return whole;
     }
-    const cap = Math.min(STRING_CAP, Math.floor(maxBytes / 16));
-    const cut = JSON.stringify(
+    const longest = Math.min(STRING_CAP, Math.floor(maxBytes / 16));
+    const shorter = JSON.stringify(
       value,
       (_key, part: unknown) =>
-        typeof part === "string" && part.length > cap
-          ? part.slice(0, cap)
-          : part,
+        typeof part === "string" ? cut(part, longest) : part,
     );
-    return byteLength(cut) <= maxBytes ? cut : undefined;
+    return byteLength(shorter) <= maxBytes ? shorter : undefined;
   } catch {
     return undefined;
   }

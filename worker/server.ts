@@ -271,7 +271,7 @@ export class WorkerServer {
       ? Math.min(Math.max(params.wait_ms, 0), MAX_WAIT_MS)
       : 0;
     if (phase === "done" || wait === 0) {
-      return JSON.stringify(turnJson(session, turn));
+      return turnJson(session, turn);
     }
     session.touch();
     return new Promise((resolve) => {
@@ -279,7 +279,7 @@ export class WorkerServer {
         clearTimeout(timer);
         unwatch();
         session.touch();
-        resolve(JSON.stringify(turnJson(session, turn)));
+        resolve(turnJson(session, turn));
       };
       const timer = setTimeout(done, wait);
       const unwatch = session.watch(() => {

@@ -7,11 +7,14 @@
 import type { TurnImage } from "./agents/driver.ts";
 import { isJsonObject, type JsonObject } from "./frame.ts";
 import { boundedJson } from "./frame_wire.ts";
-import { RpcError } from "./rpc.ts";
+import { MAX_BODY, RpcError } from "./rpc.ts";
 import type { Session } from "./session.ts";
 
 /** How much of one question's arguments goes to clients. */
 const ASK_BYTES = 1_048_576;
+
+/** How much an answer may hold beside its envelope. */
+const ANSWER_BYTES = MAX_BODY - 1024;
 
 const IMAGE_TYPE = /^image\/(?:png|jpeg|gif|webp)$/;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
@@ -45,12 +48,16 @@ export function imagesOf(value: unknown): TurnImage[] | undefined {
   });
 }
 
-export function turnJson(session: Session, turn: string): JsonObject {
+/** How a turn stands, as JSON; long texts are cut where the whole would be more than a message. */
+export function turnJson(session: Session, turn: string): string {
   const outcome = session.turns.outcome(turn);
   if (outcome === undefined) {
-    return { turn, phase: session.turns.phase(turn) ?? "done" };
+    return JSON.stringify({
+      turn,
+      phase: session.turns.phase(turn) ?? "done",
+    });
   }
-  return {
+  const whole: JsonObject = {
     turn,
     phase: "done",
     outcome: outcome.outcome,
@@ -60,14 +67,17 @@ export function turnJson(session: Session, turn: string): JsonObject {
     cost_usd: outcome.costUsd,
     duration_ms: outcome.durationMs,
   };
+  return boundedJson(whole, ANSWER_BYTES) ??
+    JSON.stringify({ ...whole, text: null, errors: [], denied: [] });
 }
 
-/** The open questions, however large or deep the arguments of one are: a person gets to see the beginning of them. */
+/** The open questions, however many, large or deep they are: a person gets to see the beginning of each. */
 export function asksJson(session: Session): string {
+  const { asks } = session;
+  const share = Math.min(ASK_BYTES, Math.floor(ANSWER_BYTES / asks.length));
   return `[${
-    session.asks.map((ask) =>
-      boundedJson(ask, ASK_BYTES) ??
-        boundedJson({ ...ask, input: null }, Infinity)
+    asks.map((ask) =>
+      boundedJson(ask, share) ?? boundedJson({ ...ask, input: null }, Infinity)
     ).join(",")
   }]`;
 }
@@ -98,6 +108,7 @@ export function statusOf(session: Session, clients: number): JsonObject {
     model: session.model ?? null,
     permission_mode: session.permissionMode ?? null,
     gate: session.gate ?? null,
+    judged_by: [...session.judgedBy],
     next: session.log.end,
     silent_ms: Math.round(session.silentMs),
     clients,

@@ -5,7 +5,7 @@
  */
 
 import type { AgentLine } from "../agent_child.ts";
-import { type Frame, type ParsedLine, parseLine } from "../frame.ts";
+import { cut, type Frame, type ParsedLine, parseLine } from "../frame.ts";
 import type { AgentFrame } from "./driver.ts";
 
 /** How much of an unreadable line its frame shows. */
@@ -13,6 +13,9 @@ const HEAD = 512;
 
 /** How much of a line that was cut is kept. */
 const KEPT = 65_536;
+
+/** How much of a line that was cut is looked at for what it is. */
+const SEEN = 4096;
 
 /** A frame as the driver hands it on, and the object of its line. */
 export interface LineFrame {
@@ -30,12 +33,8 @@ export interface LineFrame {
  */
 export function lineFrame(line: AgentLine): LineFrame {
   if (line.cut) {
-    const frame: Frame = {
-      kind: "malformed",
-      size: line.size,
-      head: line.text.slice(0, HEAD),
-    };
-    return { item: { frame, raw: line.text.slice(0, KEPT) }, value: undefined };
+    const frame = stub(line);
+    return { item: { frame, raw: cut(line.text, KEPT) }, value: undefined };
   }
   const { frame, value } = parseLine(line.text);
   if (frame.kind !== "malformed") {
@@ -43,7 +42,32 @@ export function lineFrame(line: AgentLine): LineFrame {
   }
   if (line.size > 4096) {
     frame.size = line.size;
-    frame.head = line.text.slice(0, HEAD);
+    frame.head = cut(line.text, HEAD);
   }
   return { item: { frame, raw: line.text }, value };
+}
+
+/** A line that is too long is told by its type, size and beginning; a result among them still ends its turn. */
+function stub(line: AgentLine): Frame {
+  const { frame, value } = parseLine(firstMembers(line.text.slice(0, SEEN)));
+  if (frame.kind === "result") return frame;
+  return {
+    kind: "malformed",
+    size: line.size,
+    head: cut(line.text, HEAD),
+    ...(typeof value?.type === "string" ? { type_name: value.type } : {}),
+  };
+}
+
+/** The beginning of an object, closed behind the last member that is whole. */
+function firstMembers(head: string): string {
+  for (
+    let at = head.lastIndexOf(",");
+    at > 0;
+    at = head.lastIndexOf(",", at - 1)
+  ) {
+    const closed = `${head.slice(0, at)}}`;
+    if (parseLine(closed).value !== undefined) return closed;
+  }
+  return "";
 }
