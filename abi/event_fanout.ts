@@ -6,9 +6,15 @@
 
 import { type EncodedEvent, encodeEvent, type NativeEvent } from "./codec.ts";
 import type { EventName } from "./codes.ts";
-import type { DispatchMode } from "./engine_types.ts";
+import type { DispatchMode, DispatchOutcome } from "./engine_types.ts";
 import { AbiError } from "./errors.ts";
-import { eventOrder, EventQueue, eventRule, VETO_EXIT_CODE } from "./events.ts";
+import {
+  eventOrder,
+  EventQueue,
+  type EventRule,
+  eventRule,
+  VETO_EXIT_CODE,
+} from "./events.ts";
 import type { NativePlugin } from "./plugin.ts";
 
 /** What the plugins made of an event. */
@@ -108,7 +114,7 @@ export class EventFanout {
 
   async #send(
     type: EventName,
-    { tag, strings, isError }: EncodedEvent,
+    encoded: EncodedEvent,
     ownMode: DispatchMode | undefined,
   ): Promise<EventResult> {
     const rule = eventRule(type, ownMode);
@@ -122,44 +128,20 @@ export class EventFanout {
       );
     }
     for (const plugin of run) {
+      const problem = (what: string) => {
+        result.problems.push(`Plugin "${plugin.name}": ${type} ${what}`);
+      };
       if (!plugin.running) {
         // The others do not wait until it is back.
-        result.problems.push(
-          `Plugin "${plugin.name}": ${type} is skipped, it is not running`,
-        );
+        problem("is skipped, it is not running");
         continue;
       }
       if (this.#busy.has(plugin)) {
-        result.problems.push(
-          `Plugin "${plugin.name}": ${type} is skipped, an earlier handler still runs`,
-        );
+        problem("is skipped, an earlier handler still runs");
         continue;
       }
       try {
-        // A veto that is ignored must not end the fan-out either.
-        const mode = rule.veto === "ignored" && rule.mode === "lifecycle"
-          ? "observe"
-          : rule.mode;
-        const outcome = await plugin.dispatch({
-          tag,
-          strings,
-          isError,
-          mode,
-          budgetMs: rule.budgetMs,
-        });
-        for (const [index, rc] of outcome.failed) {
-          result.problems.push(
-            `Plugin "${plugin.name}": ${type} handler ${index} returned ${rc}`,
-          );
-        }
-        for (const index of outcome.late) {
-          result.problems.push(
-            `Plugin "${plugin.name}": ${type} handler ${index} took longer than ${rule.budgetMs} ms and was left behind`,
-          );
-        }
-        if (outcome.late.length > 0 && rule.mode === "observe") {
-          this.#rest(plugin);
-        }
+        const outcome = await this.#ask(plugin, encoded, rule, problem);
         if (outcome.verdict === "claimed") {
           result.claimedBy = plugin.name;
           break;
@@ -171,13 +153,37 @@ export class EventFanout {
         }
       } catch (error) {
         if (!(error instanceof AbiError)) throw error;
-        result.problems.push(
-          `Plugin "${plugin.name}": ${type} failed: ${error.message}`,
-        );
+        problem(`failed: ${error.message}`);
       }
     }
     for (const line of result.problems) this.#say(line);
     return result;
+  }
+
+  /** Sends an event to the handlers of one plugin and tells which of them failed or were late. */
+  async #ask(
+    plugin: NativePlugin,
+    { tag, strings, isError }: EncodedEvent,
+    rule: EventRule,
+    problem: (what: string) => void,
+  ): Promise<DispatchOutcome> {
+    // A veto that is ignored must not end the fan-out either.
+    const mode = rule.veto === "ignored" && rule.mode === "lifecycle"
+      ? "observe"
+      : rule.mode;
+    const { budgetMs } = rule;
+    const event = { tag, strings, isError, mode, budgetMs };
+    const outcome = await plugin.dispatch(event);
+    for (const [index, rc] of outcome.failed) {
+      problem(`handler ${index} returned ${rc}`);
+    }
+    for (const index of outcome.late) {
+      problem(
+        `handler ${index} took longer than ${budgetMs} ms and was left behind`,
+      );
+    }
+    if (outcome.late.length > 0 && rule.mode === "observe") this.#rest(plugin);
+    return outcome;
   }
 
   async #drain(): Promise<void> {

@@ -7,17 +7,24 @@
 import type { EngineStats } from "../engine_types.ts";
 import { AbiError } from "../errors.ts";
 import { sampleArguments } from "../sample.ts";
+import type { VerifyReport } from "./report.ts";
 import type { VerifySession } from "./session.ts";
 
 /** The runtime that hosts the plugin keeps up to 60 bytes of its own per call for a while. */
 const LEAK_BYTES_PER_CALL = 100;
+/** The part of all polls that may be slow on a busy machine. */
+const SLOW_PART = 0.05;
+/** How long threads of the plugin are watched after the calls. */
+const QUIET_MS = 300;
+/** An end that takes longer may have been a kill, which follows after a second. */
+const EXIT_MS = 900;
 
 /** Threads of the plugin may go on after a call; what they must not do is to report progress for it. */
 export async function checkThreads(session: VerifySession): Promise<void> {
   if (session.plugin === undefined) return;
   const before = session.errors();
   try {
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
     const stats = await session.plugin.stats();
     session.report.figures.runtimeActions = stats.actions;
     if (stats.latePartials > 0) {
@@ -49,7 +56,7 @@ export async function checkThreads(session: VerifySession): Promise<void> {
     if (!(error instanceof AbiError)) throw error;
     await session.blame("threads", "a thread of the plugin", error);
   }
-  session.done("threads", before, "300 ms of quiet after the calls");
+  session.done("threads", before, `${QUIET_MS} ms of quiet after the calls`);
 }
 
 /** One tool is called thousands of times while strings, handles and memory are counted. */
@@ -88,7 +95,9 @@ export async function checkLeaks(session: VerifySession): Promise<void> {
     await run(calls / 2);
     const elapsed = performance.now() - started;
     const end = await plugin.stats();
-    account(session, [start, middle, end], calls, elapsed);
+    const counted = [start, middle, end] as const;
+    Object.assign(session.report.figures, figuresOf(counted, calls, elapsed));
+    findLeaks(session, counted, calls);
   } catch (error) {
     if (!(error instanceof AbiError)) throw error;
     await session.blame(
@@ -115,20 +124,27 @@ function toolToCall(
   return { name, args: args ?? sampleArguments(schema ?? "{}") };
 }
 
-function account(
-  session: VerifySession,
-  [start, middle, end]: [EngineStats, EngineStats, EngineStats],
+/** Counters at the start, in the middle and at the end of the calls. */
+type Counted = readonly [EngineStats, EngineStats, EngineStats];
+
+/** Memory that stays with each call. A leak goes on; what caches and arenas take comes to an end. */
+function heapBytesPerCall(
+  [start, middle, end]: Counted,
   calls: number,
-  elapsedMs: number,
-): void {
-  // A leak goes on; what caches and arenas take comes to an end.
-  const heap = Math.min(
+): number {
+  return Math.min(
     middle.heapBytes - start.heapBytes,
     end.heapBytes - middle.heapBytes,
   ) / (calls / 2);
-  const lost = (end.hostStrings.given - end.hostStrings.freed) -
-    (start.hostStrings.given - start.hostStrings.freed);
-  Object.assign(session.report.figures, {
+}
+
+function figuresOf(
+  counted: Counted,
+  calls: number,
+  elapsedMs: number,
+): VerifyReport["figures"] {
+  const [start, , end] = counted;
+  return {
     calls,
     microsecondsPerCall: Math.round(elapsedMs * 1_000 / calls),
     hostStringsGiven: end.hostStrings.given,
@@ -136,10 +152,20 @@ function account(
     pluginStringsReceived: end.stringsReceived,
     pluginStringsFreed: end.stringsFreed,
     liveHandles: end.liveHandles,
-    heapBytesPerCall: Math.round(heap * 10) / 10,
+    heapBytesPerCall: Math.round(heapBytesPerCall(counted, calls) * 10) / 10,
     rssGrowthBytes: end.rssBytes - start.rssBytes,
     longestPollMs: Math.round(end.longestPollMs * 10) / 10,
-  });
+  };
+}
+
+function findLeaks(
+  session: VerifySession,
+  counted: Counted,
+  calls: number,
+): void {
+  const [start, , end] = counted;
+  const lost = (end.hostStrings.given - end.hostStrings.freed) -
+    (start.hostStrings.given - start.hostStrings.freed);
   if (lost > 0) {
     session.found(
       "error",
@@ -171,6 +197,7 @@ function account(
       `${end.liveHandles} handles are still alive`,
     );
   }
+  const heap = heapBytesPerCall(counted, calls);
   if (heap > LEAK_BYTES_PER_CALL) {
     session.found(
       "warning",
@@ -189,7 +216,7 @@ function account(
       "strings of the ABI are UTF-8",
     );
   }
-  if (end.slowPolls * 20 > end.polls) {
+  if (end.slowPolls > end.polls * SLOW_PART) {
     session.found(
       "warning",
       "leaks",
@@ -209,7 +236,7 @@ export async function checkExit(session: VerifySession): Promise<void> {
   const started = performance.now();
   await session.plugin.close();
   const took = performance.now() - started;
-  if (took > 900) {
+  if (took > EXIT_MS) {
     session.found(
       "warning",
       "exit",

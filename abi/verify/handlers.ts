@@ -10,7 +10,22 @@ import { eventRule } from "../events.ts";
 import { isObject } from "../json.ts";
 import { EVENT_NAMES } from "../codes.ts";
 import type { NativePlugin } from "../plugin.ts";
+import type { Registration } from "../registration.ts";
 import { MAX_CRASHES, MAX_TOOLS, type VerifySession } from "./session.ts";
+
+/** What a host tells of a session that begins. */
+const SESSION_DATA = {
+  prompt: "sample",
+  imageCount: 0,
+  sessionId: "verify",
+  host: { name: "rpi" },
+};
+
+/** One handler to call, and how. */
+interface HandlerCall {
+  readonly what: string;
+  run(plugin: NativePlugin): Promise<unknown>;
+}
 
 /** Handlers that take JSON and give JSON answer. */
 export async function checkHandlers(session: VerifySession): Promise<void> {
@@ -18,11 +33,8 @@ export async function checkHandlers(session: VerifySession): Promise<void> {
   if (registration === undefined) return;
   const before = session.errors();
   let called = 0;
-  const call = async (
-    what: string,
-    run: (plugin: NativePlugin) => Promise<unknown>,
-  ): Promise<void> => {
-    if (session.plugin === undefined || session.crashes > MAX_CRASHES) return;
+  for (const { what, run } of handlerCalls(session, registration)) {
+    if (session.plugin === undefined || session.crashes > MAX_CRASHES) break;
     called++;
     try {
       await run(session.plugin);
@@ -30,68 +42,6 @@ export async function checkHandlers(session: VerifySession): Promise<void> {
       if (!(error instanceof AbiError)) throw error;
       await session.blame("handlers", what, error);
     }
-  };
-  const limit = { timeoutMs: session.options.callTimeoutMs ?? 3_000 };
-  for (const { name } of registration.commands.slice(0, MAX_TOOLS)) {
-    await call(`command "/${name}"`, async (plugin) => {
-      const answer = await plugin.runCommand(name, "", limit);
-      if (answer !== null && !isObject(answer)) {
-        session.found(
-          "warning",
-          "handlers",
-          `command "/${name}" did not answer a JSON object`,
-          'answer {"kind":"message","text":…}',
-        );
-      }
-    });
-  }
-  for (const { kind, name } of registration.renderers.slice(0, MAX_TOOLS)) {
-    await call(
-      `${kind} renderer "${name}"`,
-      (plugin) =>
-        plugin.render(
-          kind,
-          name,
-          { text: "sample", markdown: "sample" },
-          limit,
-        ),
-    );
-  }
-  for (const { id } of registration.providers) {
-    await call(
-      `provider "${id}"`,
-      (plugin) =>
-        plugin.requestProvider(id, {
-          model: "sample",
-          context: { messages: [] },
-          options: {},
-        }, limit),
-    );
-  }
-  for (const { id } of registration.oauth) {
-    await call(
-      `oauth provider "${id}"`,
-      (plugin) => plugin.requestOAuth(id, "begin", {}, limit),
-    );
-  }
-  for (let index = 0; index < registration.discover; index++) {
-    await call(
-      `resources_discover handler ${index}`,
-      (plugin) => plugin.invoke("discover", index, ["/", "startup"], limit),
-    );
-  }
-  const event = JSON.stringify({
-    prompt: "sample",
-    imageCount: 0,
-    sessionId: "verify",
-    host: { name: "rpi" },
-    systemPrompt: "sample",
-  });
-  for (let index = 0; index < registration.beforeAgentStart; index++) {
-    await call(
-      `before_agent_start handler ${index}`,
-      (plugin) => plugin.invoke("beforeAgentStart", index, [event], limit),
-    );
   }
   if (called === 0) return session.skipped("handlers", "it has none");
   session.done(
@@ -99,6 +49,68 @@ export async function checkHandlers(session: VerifySession): Promise<void> {
     before,
     `${called} commands, renderers, providers and other handlers were called`,
   );
+}
+
+/** Every handler with a sample of what a host gives it. */
+function* handlerCalls(
+  session: VerifySession,
+  registration: Registration,
+): Generator<HandlerCall, void, undefined> {
+  const limit = { timeoutMs: session.options.callTimeoutMs ?? 3_000 };
+  for (const { name } of registration.commands.slice(0, MAX_TOOLS)) {
+    const what = `command "/${name}"`;
+    yield {
+      what,
+      async run(plugin) {
+        const answer = await plugin.runCommand(name, "", limit);
+        if (answer === null || isObject(answer)) return;
+        session.found(
+          "warning",
+          "handlers",
+          `${what} did not answer a JSON object`,
+          'answer {"kind":"message","text":…}',
+        );
+      },
+    };
+  }
+  const text = { text: "sample", markdown: "sample" };
+  for (const { kind, name } of registration.renderers.slice(0, MAX_TOOLS)) {
+    yield {
+      what: `${kind} renderer "${name}"`,
+      run: (plugin) => plugin.render(kind, name, text, limit),
+    };
+  }
+  const request = {
+    model: "sample",
+    context: { messages: [] },
+    options: {},
+  };
+  for (const { id } of registration.providers) {
+    yield {
+      what: `provider "${id}"`,
+      run: (plugin) => plugin.requestProvider(id, request, limit),
+    };
+  }
+  for (const { id } of registration.oauth) {
+    yield {
+      what: `oauth provider "${id}"`,
+      run: (plugin) => plugin.requestOAuth(id, "begin", {}, limit),
+    };
+  }
+  for (let index = 0; index < registration.discover; index++) {
+    yield {
+      what: `resources_discover handler ${index}`,
+      run: (plugin) =>
+        plugin.invoke("discover", index, ["/", "startup"], limit),
+    };
+  }
+  const start = JSON.stringify({ ...SESSION_DATA, systemPrompt: "sample" });
+  for (let index = 0; index < registration.beforeAgentStart; index++) {
+    yield {
+      what: `before_agent_start handler ${index}`,
+      run: (plugin) => plugin.invoke("beforeAgentStart", index, [start], limit),
+    };
+  }
 }
 
 /** Event handlers return, and in time. */
@@ -162,11 +174,6 @@ function sampleEvent(type: NativeEvent["type"]): NativeEvent {
     toolName: "sample",
     params: {},
     result: { content: [] },
-    data: {
-      prompt: "sample",
-      imageCount: 0,
-      sessionId: "verify",
-      host: { name: "rpi" },
-    },
+    data: SESSION_DATA,
   };
 }
