@@ -1,3 +1,4 @@
+// deno-lint-ignore-file camelcase -- field names are the wire's own
 /**
  * What goes over the wire besides frames: parameters read, states and questions as JSON.
  *
@@ -57,7 +58,7 @@ export function turnJson(session: Session, turn: string): string {
       phase: session.turns.phase(turn) ?? "done",
     });
   }
-  const whole: JsonObject = {
+  const whole = {
     turn,
     phase: "done",
     outcome: outcome.outcome,
