@@ -13,6 +13,8 @@ import type { NativePluginOptions } from "./plugin_options.ts";
 /** One verb of the command line. */
 export type Verb = (args: string[], io: CommandIo) => Promise<number>;
 
+const LEVELS: readonly IsolationLevel[] = ["required", "preferred", "off"];
+
 /** Flags of every verb that loads a library. */
 const LOADING: Required<Pick<FlagSpec, "boolean" | "string" | "collect">> = {
   boolean: ["json", "net", "in-process"],
@@ -62,15 +64,8 @@ export function confinementOf(
   flags: Flags,
 ): { permissions: IsolationPolicy; isolation: IsolationLevel } {
   const absolute = (path: string) => resolveTarget(path, Deno.cwd());
-  const level = flags.text("isolation") ?? "required";
-  if (level !== "required" && level !== "preferred" && level !== "off") {
-    throw new UsageError(
-      `Cannot start: --isolation is "${level}"`,
-      "--isolation required, preferred or off",
-    );
-  }
   return {
-    isolation: level,
+    isolation: flags.choice("isolation", LEVELS) ?? "required",
     permissions: {
       read: flags.list("read").map(absolute),
       write: flags.list("write").map(absolute),

@@ -25,6 +25,8 @@ import { type IsolationLevel, probeIsolation } from "./isolation.ts";
 import { joinPath, normalizePath } from "./paths.ts";
 import { run } from "./run.ts";
 
+const LEVELS: readonly IsolationLevel[] = ["required", "preferred", "off"];
+
 const HELP = `Run a program bounded, confined and ended for sure
 
 Usage:
@@ -123,7 +125,7 @@ async function runProgram(flags: Flags, io: CommandIo): Promise<number> {
         write: flags.list("write").map(absolute),
         net: flags.on("net"),
       },
-      level: level(flags.text("isolation")),
+      level: flags.choice("isolation", LEVELS) ?? "required",
     },
   });
   if (flags.on("json")) {
@@ -134,22 +136,6 @@ async function runProgram(flags: Flags, io: CommandIo): Promise<number> {
     if (result.timedOut) io.err("error: the time was up; it was killed\n");
   }
   return result.timedOut ? 124 : result.code ?? 1;
-}
-
-function level(text: string | undefined): IsolationLevel {
-  switch (text) {
-    case undefined:
-    case "required":
-      return "required";
-    case "preferred":
-    case "off":
-      return text;
-    default:
-      throw new UsageError(
-        `Cannot read the command line: --isolation is "${text}"`,
-        "--isolation required, preferred or off",
-      );
-  }
 }
 
 async function probe(flags: Flags, io: CommandIo): Promise<number> {

@@ -58,6 +58,19 @@ Deno.test("parseFlags() reads whole numbers", () => {
   }
 });
 
+Deno.test("parseFlags() reads one of some words", () => {
+  const spec = { string: ["level"] };
+  const levels = ["high", "middle", "low"] as const;
+  assertEquals(parseFlags([], spec).choice("level", levels), undefined);
+  const given = parseFlags(["--level", "low"], spec);
+  assertEquals(given.choice("level", levels), "low");
+  assertThrows(
+    () => parseFlags(["--level", "deep"], spec).choice("level", levels),
+    UsageError,
+    '--level is "deep"; it takes high, middle or low',
+  );
+});
+
 Deno.test("closest() counts a swap once", () => {
   assertEquals(closest("isntall", ["install", "update"]), "install");
   assertEquals(closest("q", ["install"]), undefined);

@@ -19,6 +19,9 @@ import type { FrameLogOptions } from "./frame_log.ts";
  */
 export type AskPolicy = "deny" | "wait" | "attached";
 
+/** Every {@linkcode AskPolicy}, as command lines take it. */
+export const ASK_POLICIES: readonly AskPolicy[] = ["attached", "wait", "deny"];
+
 /** Options of {@linkcode Session}. */
 export interface SessionOptions {
   /** The agent. */

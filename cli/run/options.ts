@@ -1,4 +1,4 @@
-import { parseFlags, UsageError } from "@bulkhead/sandbox/command";
+import { type Flags, parseFlags, UsageError } from "@bulkhead/sandbox/command";
 import { type IsolationLevel, reasonOf } from "@bulkhead/sandbox";
 import { parseTrustPin } from "@bulkhead/plugins/trust";
 import {
@@ -50,6 +50,8 @@ export interface RunArguments {
   /** Print the help. */
   help: boolean;
 }
+
+const LEVELS: readonly IsolationLevel[] = ["required", "preferred", "off"];
 
 /** The help of `bulkhead run`. */
 export const RUN_HELP = `One guarded session with an agent, in this directory
@@ -129,6 +131,43 @@ export function parseRunArguments(
   );
   const example = flags.text("example");
   const script = flags.text("script");
+  checkFlags(flags, allow);
+  const prompt = [...flags.operands, ...flags.rest].join(" ").trim();
+  const help = flags.on("help");
+  const started = example ?? script ?? flags.text("resume");
+  const missing = prompt === "" && started === undefined && !help;
+  if (missing && !piped) throw noPrompt();
+  return {
+    agent: agent ?? (example ?? script ? "scripted" : undefined),
+    prompt: missing ? "-" : prompt,
+    example,
+    script,
+    cwd: flags.text("cwd") ?? ".",
+    home: flags.text("home"),
+    resume: flags.text("resume"),
+    model: flags.text("model"),
+    roots: flags.list("root"),
+    allow,
+    pluginDirs: flags.list("plugin-dir"),
+    trusted: flags.list("trust-plugin").map(checkedPin),
+    isolation: flags.choice("isolation", LEVELS),
+    guard: !flags.off("guard"),
+    approve: flags.on("approve"),
+    keep: flags.on("keep"),
+    fleet: Object.fromEntries(
+      FLEET_FLAGS.map((name) => [name, flags.text(name)]),
+    ),
+    queue: isQueued(flags.text("fleet"), flags.on("here")),
+    json: flags.on("json"),
+    help,
+  };
+}
+
+/** Refuses values that nothing can be done with, and flags that exclude each other. */
+function checkFlags(flags: Flags, allow: readonly string[]): void {
+  const agent = flags.text("agent");
+  const example = flags.text("example");
+  const script = flags.text("script");
   if (
     agent !== undefined &&
     !/^(?:claude|codex|opencode|scripted|acp:.+)$/s.test(agent)
@@ -174,35 +213,6 @@ export function parseRunArguments(
       "answer it, or say yes to all with --approve; the guard's denials stay",
     );
   }
-  const prompt = [...flags.operands, ...flags.rest].join(" ").trim();
-  const help = flags.on("help");
-  const started = example ?? script ?? flags.text("resume");
-  const missing = prompt === "" && started === undefined && !help;
-  if (missing && !piped) throw noPrompt();
-  return {
-    agent: agent ?? (example ?? script ? "scripted" : undefined),
-    prompt: missing ? "-" : prompt,
-    example,
-    script,
-    cwd: flags.text("cwd") ?? ".",
-    home: flags.text("home"),
-    resume: flags.text("resume"),
-    model: flags.text("model"),
-    roots: flags.list("root"),
-    allow,
-    pluginDirs: flags.list("plugin-dir"),
-    trusted: flags.list("trust-plugin").map(checkedPin),
-    isolation: isolationLevel(flags.text("isolation")),
-    guard: !flags.off("guard"),
-    approve: flags.on("approve"),
-    keep: flags.on("keep"),
-    fleet: Object.fromEntries(
-      FLEET_FLAGS.map((name) => [name, flags.text(name)]),
-    ),
-    queue: isQueued(flags.text("fleet"), flags.on("here")),
-    json: flags.on("json"),
-    help,
-  };
 }
 
 /** A pin that cannot be read is found before anything begins. */
@@ -224,16 +234,5 @@ export function noPrompt(): UsageError {
   return new UsageError(
     "Cannot run: there is no prompt",
     'bulkhead run "what to do", or bulkhead run --example greeting',
-  );
-}
-
-function isolationLevel(text: string | undefined): IsolationLevel | undefined {
-  if (
-    text === undefined || text === "required" || text === "preferred" ||
-    text === "off"
-  ) return text;
-  throw new UsageError(
-    `Cannot run: --isolation is "${text}"`,
-    "--isolation required, preferred or off",
   );
 }

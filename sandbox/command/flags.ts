@@ -56,6 +56,11 @@ export interface Flags {
   text(name: string): string | undefined;
   /** A flag's values, in order. */
   list(name: string): string[];
+  /** A flag's value, which has to be one of some words. */
+  choice<Word extends string>(
+    name: string,
+    words: readonly Word[],
+  ): Word | undefined;
   /** A flag's value as a whole number of at least `min`. */
   integer(name: string, min?: number): number | undefined;
 }
@@ -84,9 +89,8 @@ export interface Flags {
  */
 export function parseFlags(args: readonly string[], spec: FlagSpec): Flags {
   const booleans = new Set(spec.boolean);
-  const strings = new Set([...spec.string ?? [], ...spec.collect ?? []]);
   const collected = new Set(spec.collect);
-  const known = [...booleans, ...strings];
+  const strings = new Set([...spec.string ?? [], ...collected]);
   const values = new Map<string, string[]>();
   const switches = new Map<string, boolean>();
   const operands: string[] = [];
@@ -97,71 +101,80 @@ export function parseFlags(args: readonly string[], spec: FlagSpec): Flags {
       rest.push(...args.slice(at + 1));
       break;
     }
-    const [, dashes, written, inline] =
-      /^(--?)([A-Za-z][^=]*)(?:=([^]*))?$/.exec(arg) ?? [];
-    if (!dashes || written === undefined) {
-      if (spec.stopEarly) {
-        operands.push(...args.slice(at));
-        break;
-      }
-      operands.push(arg);
+    const [, written, inline] = FLAG.exec(arg) ?? [];
+    if (written === undefined) {
+      operands.push(...spec.stopEarly ? args.slice(at) : [arg]);
+      if (spec.stopEarly) break;
       continue;
     }
     const name = spec.alias?.[written] ?? written;
+    const positive = name.replace(/^no-/, "");
     if (strings.has(name)) {
       const value = inline ?? args[++at];
       if (value === undefined) {
-        throw new UsageError(
-          `Cannot read the command line: --${name} needs a value`,
-          `--${name} VALUE`,
-        );
+        throw unreadable(`--${name} needs a value`, `--${name} VALUE`);
       }
       const before = values.get(name) ?? [];
       if (before.length > 0 && !collected.has(name)) {
-        throw new UsageError(
-          `Cannot read the command line: --${name} is given twice`,
-          `give --${name} once`,
-        );
+        throw unreadable(`--${name} is given twice`, `give --${name} once`);
       }
       values.set(name, [...before, value]);
     } else if (booleans.has(name) && inline === undefined) {
       switches.set(name, true);
-    } else if (
-      name.startsWith("no-") && booleans.has(name.slice(3)) &&
-      inline === undefined
-    ) {
-      switches.set(name.slice(3), false);
+    } else if (booleans.has(positive) && inline === undefined) {
+      switches.set(positive, false);
     } else if (booleans.has(name)) {
-      throw new UsageError(
-        `Cannot read the command line: --${name} takes no value`,
-        `--${name}`,
-      );
+      throw unreadable(`--${name} takes no value`, `--${name}`);
     } else {
-      const near = closest(name, known);
-      throw new UsageError(
-        `Cannot read the command line: "${arg}" is not a flag here${
-          near ? `; did you mean --${near}?` : ""
-        }`,
-        near ? `--${near}` : "add --help to see the flags",
-      );
+      throw unknown(arg, closest(name, [...booleans, ...strings]));
     }
   }
+  return { operands, rest, ...readers(values, switches) };
+}
+
+/** One or two dashes, a name, and perhaps a value behind an equals sign. */
+const FLAG = /^--?([A-Za-z][^=]*)(?:=([^]*))?$/;
+
+function readers(
+  values: ReadonlyMap<string, string[]>,
+  switches: ReadonlyMap<string, boolean>,
+): Omit<Flags, "operands" | "rest"> {
+  const text = (name: string) => values.get(name)?.[0];
   return {
-    operands,
-    rest,
     on: (name) => switches.get(name) === true,
     off: (name) => switches.get(name) === false,
-    text: (name) => values.get(name)?.[0],
+    text,
     list: (name) => values.get(name) ?? [],
+    choice(name, words) {
+      const given = text(name);
+      const word = words.find((word) => word === given);
+      if (given === undefined || word !== undefined) return word;
+      const choices = `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+      throw unreadable(
+        `--${name} is "${given}"; it takes ${choices}`,
+        `--${name} ${choices}`,
+      );
+    },
     integer(name, min = 0): number | undefined {
-      const text = values.get(name)?.[0];
-      if (text === undefined) return undefined;
-      const value = /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
+      const given = text(name);
+      if (given === undefined) return undefined;
+      const value = /^-?\d+$/.test(given) ? Number(given) : Number.NaN;
       if (Number.isSafeInteger(value) && value >= min) return value;
-      throw new UsageError(
-        `Cannot read the command line: --${name} is "${text}"; it takes a whole number of at least ${min}`,
+      throw unreadable(
+        `--${name} is "${given}"; it takes a whole number of at least ${min}`,
         `--${name} ${min}`,
       );
     },
   };
+}
+
+function unknown(arg: string, near: string | undefined): UsageError {
+  return unreadable(
+    `"${arg}" is not a flag here${near ? `; did you mean --${near}?` : ""}`,
+    near ? `--${near}` : "add --help to see the flags",
+  );
+}
+
+function unreadable(found: string, fix: string): UsageError {
+  return new UsageError(`Cannot read the command line: ${found}`, fix);
 }

@@ -5,7 +5,7 @@
  */
 
 import { type Flags, UsageError } from "@bulkhead/sandbox/command";
-import type { AskPolicy } from "../session.ts";
+import { ASK_POLICIES, type AskPolicy } from "../session_options.ts";
 
 /** The flags with a value that `start` hands on as they are. */
 export const SESSION_FLAGS: readonly string[] = [
@@ -66,11 +66,7 @@ export function sessionFlags(flags: Flags, help: string): SessionFlags {
   if (agent === "acp" && flags.rest.length === 0) {
     throw wrong("the agent's argv is missing");
   }
-  const asks = flags.text("asks");
-  if (
-    asks !== undefined && asks !== "attached" && asks !== "wait" &&
-    asks !== "deny"
-  ) throw wrong(`--asks is "${asks}"; it is attached, wait or deny`);
+  const asks = flags.choice("asks", ASK_POLICIES);
   const resume = flags.text("resume");
   const sessionId = flags.text("session-id");
   if (resume !== undefined && sessionId !== undefined) {

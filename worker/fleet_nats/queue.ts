@@ -12,6 +12,7 @@ import {
   UsageError,
 } from "@bulkhead/sandbox/command";
 import type { FleetSettings } from "../fleet_settings.ts";
+import { ASK_POLICIES } from "../session_options.ts";
 import { connectFleet, type Fleet } from "./connection.ts";
 import { HOST_AGENTS } from "./host_agents.ts";
 import { type JobOptions, jobOptionsOf, MAX_SCRIPT } from "./job_options.ts";
@@ -66,13 +67,7 @@ export const QUEUE_FLAGS: FlagSpec = {
 export function requestOf(
   flags: Flags,
 ): Omit<QueueRequest, "workspace" | "prompt"> {
-  const asks = flags.text("asks");
-  if (asks !== undefined && !["attached", "wait", "deny"].includes(asks)) {
-    throw new UsageError(
-      `Cannot queue the session: --asks is "${asks}"`,
-      "--asks attached, wait or deny",
-    );
-  }
+  const asks = flags.choice("asks", ASK_POLICIES);
   if (flags.rest.length > 0) {
     throw new UsageError(
       "Cannot queue the session: which program an agent is says its host",
