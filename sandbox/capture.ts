@@ -1,3 +1,5 @@
+import { joinBytes } from "./bytes.ts";
+
 /** What was kept of a stream. */
 export interface Captured {
   /** The first bytes as text; invalid bytes became U+FFFD. */
@@ -95,7 +97,7 @@ export function capture(
       }
     },
     result(): Captured {
-      const bytes = joined(kept, length);
+      const bytes = joinBytes(kept, length);
       // In streaming mode a decoder holds an incomplete last character back, so a
       // cut never leaves half of one; at a natural end it is shown as U+FFFD.
       const text = truncated
@@ -104,16 +106,4 @@ export function capture(
       return { text, truncated };
     },
   };
-}
-
-function joined(parts: readonly Uint8Array[], length: number): Uint8Array {
-  const [only] = parts;
-  if (only !== undefined && parts.length === 1) return only;
-  const bytes = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }

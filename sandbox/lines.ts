@@ -1,3 +1,5 @@
+import { joinBytes } from "./bytes.ts";
+
 /** One line of a byte stream, without its newline. */
 export interface Line {
   /** The line's bytes; only the first ones when it was cut. */
@@ -101,24 +103,12 @@ export class LineSplitter {
       return { bytes: tail, truncated: false, size: tail.length, unfinished };
     }
     this.#hold(tail);
-    const bytes = this.#parts.length === 1
-      ? this.#parts[0] ?? tail
-      : concat(this.#parts, this.#kept);
+    const bytes = joinBytes(this.#parts, this.#kept);
     const size = this.#size;
     this.#parts = [];
     this.#kept = this.#size = 0;
     return { bytes, truncated: size > bytes.length, size, unfinished };
   }
-}
-
-function concat(parts: Uint8Array[], length: number): Uint8Array {
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }
 
 /**

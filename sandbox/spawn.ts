@@ -72,18 +72,7 @@ export async function spawnTree(
   options: SpawnOptions,
   wiring: Wiring,
 ): Promise<Tree> {
-  const [command] = argv;
-  if (command === undefined || command === "") {
-    throw new TypeError("Cannot start a process: the command line is empty");
-  }
-  const bad = argv.find((part) => part.includes("\0"));
-  if (bad !== undefined) {
-    throw new TypeError(
-      `Cannot start "${command}": the argument ${
-        JSON.stringify(bad)
-      } holds a NUL character`,
-    );
-  }
+  const command = programOf(argv);
   requirePermissions(`Starting "${command}"`, [{ name: "run" }]);
   const cwd = options.cwd ?? Deno.cwd();
   const env = { ...options.env ?? inheritedEnvironment() };
@@ -143,6 +132,23 @@ export async function spawnTree(
     throw await startError(command, cwd, env.PATH) ??
       namePermission(`Starting "${command}"`, error);
   }
+}
+
+/** The program of a command line; one that no system could start is refused. */
+function programOf(argv: readonly string[]): string {
+  const [command] = argv;
+  if (command === undefined || command === "") {
+    throw new TypeError("Cannot start a process: the command line is empty");
+  }
+  const bad = argv.find((part) => part.includes("\0"));
+  if (bad !== undefined) {
+    throw new TypeError(
+      `Cannot start "${command}": the argument ${
+        JSON.stringify(bad)
+      } holds a NUL character`,
+    );
+  }
+  return command;
 }
 
 /** bwrap's one line when it cannot build what the policy asks for; nothing was started then. */
