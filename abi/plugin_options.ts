@@ -15,19 +15,19 @@ export interface RestartPolicy {
   /**
    * The pause before each restart in a row; the last one repeats.
    *
-   * @default [200, 1_000, 5_000]
+   * @default {[200, 1000, 5000]}
    */
   backoffMs: readonly number[];
   /**
    * So many restarts within `windowMs` are made; the crash after them disables the plugin.
    *
-   * @default 3
+   * @default {3}
    */
   maxRestarts: number;
   /**
    * The window in milliseconds.
    *
-   * @default 60_000
+   * @default {60000}
    */
   windowMs: number;
 }
@@ -39,7 +39,7 @@ export interface NativePluginOptions {
    * is faster by some 100 µs, and a fault, an `exit` or a bad constructor of the plugin ends your program; end it with
    * `Deno.exit`, since threads of the plugin may live on.
    *
-   * @default "isolated"
+   * @default {"isolated"}
    */
   mode?: "isolated" | "process";
   /**
@@ -59,7 +59,7 @@ export interface NativePluginOptions {
   /**
    * How much confinement is asked for.
    *
-   * @default "required"
+   * @default {"required"}
    */
   isolation?: IsolationLevel;
   /**
@@ -89,7 +89,7 @@ export interface NativePluginOptions {
   /**
    * How long a plugin may take from start to registered, in milliseconds.
    *
-   * @default 10_000
+   * @default {10000}
    */
   startTimeoutMs?: number;
   /** Gets each line a plugin prints, with its name in front, at most 100 a second. */
@@ -99,7 +99,7 @@ export interface NativePluginOptions {
   /**
    * Count every string given to the plugin. Slow; `verify` uses it.
    *
-   * @default false
+   * @default {false}
    */
   accounting?: boolean;
 }

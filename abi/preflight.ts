@@ -34,7 +34,7 @@ export interface InspectOptions {
   /**
    * The largest file that is read.
    *
-   * @default 536_870_912
+   * @default {536870912}
    */
   maxBytes?: number;
 }

@@ -27,7 +27,7 @@ export interface NativeToolsOptions {
   /**
    * The version of the plugin.
    *
-   * @default "0.0.0"
+   * @default {"0.0.0"}
    */
   version?: string;
   /**

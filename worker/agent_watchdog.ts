@@ -29,7 +29,7 @@ done`;
  * Starts the shell that waits for our end. On systems without `/proc` there is none.
  *
  * @param mark The value of {@linkcode AGENT_VARIABLE} that the agent is started with.
- * @returns Ends the shell, once the agent and all of its processes are gone.
+ * @returns A function that ends the shell, once the agent and all of its processes are gone.
  */
 export async function watchAgent(mark: string): Promise<() => Promise<void>> {
   if (Deno.build.os !== "linux") return () => Promise.resolve();

@@ -68,7 +68,11 @@ export interface FleetEntry {
 
 /** Options of {@linkcode listWorkers} and the functions built on it. */
 export interface FleetOptions {
-  /** How long a worker may take to answer. @default 2000 */
+  /**
+   * How long a worker may take to answer.
+   *
+   * @default {2000}
+   */
   readonly timeoutMs?: number;
 }
 

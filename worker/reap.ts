@@ -126,7 +126,11 @@ async function releaseDead(entry: FleetEntry): Promise<boolean> {
 
 /** Options of {@linkcode reapWorkers}. */
 export interface ReapOptions extends FleetOptions {
-  /** Stop workers at rest whose agent has been silent for so long. @default none are stopped */
+  /**
+   * Stop workers at rest whose agent has been silent for so long.
+   *
+   * @default none are stopped
+   */
   readonly idleMs?: number;
 }
 

@@ -202,7 +202,7 @@ export class Worker implements AsyncDisposable {
    * Calls a function after each verdict on a call, whoever decided.
    *
    * @param listener The function.
-   * @returns Ends it.
+   * @returns A function that ends it.
    */
   onVerdict(listener: (judged: JudgedCall) => void): () => void {
     return this.session.onVerdict(listener);

@@ -20,13 +20,13 @@ export interface VerifyOptions extends
   /**
    * How many times.
    *
-   * @default 10_000
+   * @default {10000}
    */
   calls?: number;
   /**
    * How long one call may take, in milliseconds.
    *
-   * @default 3_000
+   * @default {3000}
    */
   callTimeoutMs?: number;
 }

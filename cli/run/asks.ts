@@ -14,7 +14,7 @@ import { describeInput } from "./describe.ts";
  * @param session The session.
  * @param io The terminal.
  * @param readLine Reads what the person types.
- * @returns Stops answering.
+ * @returns A function that stops answering.
  */
 export function answerInPlace(
   session: Session,
@@ -44,7 +44,7 @@ export function answerInPlace(
  *
  * @param session The session.
  * @param told Told each question.
- * @returns Stops answering.
+ * @returns A function that stops answering.
  */
 export function approveAll(
   session: Session,

@@ -6,7 +6,7 @@ import type { Renderer } from "./render.ts";
  *
  * @param session The session.
  * @param renderer Takes what happens.
- * @returns Prints what is left and stops following.
+ * @returns A function that prints what is left and stops following.
  */
 export function follow(
   session: Session,

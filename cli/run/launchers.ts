@@ -21,7 +21,7 @@ const SHELL = /^(?:\S*\/)?(?:sh|dash|bash) -c /;
  * a hang-up, and one that asked for us to stay does not, so shells are not watched.
  *
  * @param gone Called once.
- * @returns Stops looking.
+ * @returns A function that stops looking.
  */
 export function watchLaunchers(gone: () => void): () => void {
   const launchers = launchersAbove();

@@ -228,7 +228,7 @@ function checkedPin(text: string): string {
 /**
  * The failure of a run that is told nothing.
  *
- * @returns It, with what to type.
+ * @returns The error, with what to type.
  */
 export function noPrompt(): UsageError {
   return new UsageError(

@@ -6,7 +6,7 @@ import type { Worker } from "@bulkhead/worker";
  *
  * @param worker The session.
  * @param told Told what a Ctrl-C does.
- * @returns Stops listening.
+ * @returns A function that stops listening.
  */
 export function endOnSignals(
   worker: Pick<Worker, "state" | "end" | "interrupt">,

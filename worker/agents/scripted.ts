@@ -15,17 +15,29 @@ import {
 
 /** Options of {@linkcode scriptedDriver}. */
 export interface ScriptedDriverOptions {
-  /** The script itself, or the path of its file. @default every prompt is repeated back */
+  /**
+   * The script itself, or the path of its file.
+   *
+   * @default every prompt is repeated back
+   */
   readonly script?: AgentScript | string;
   /** A script that ships with the agent, by name. Not together with `script`. */
   readonly example?: string;
-  /** Where resumable sessions are kept. @default `data/scripted/sessions` under the home */
+  /**
+   * Where resumable sessions are kept.
+   *
+   * @default `data/scripted/sessions` under the home
+   */
   readonly sessions?: string;
   /** Variables on top of the inherited ones. */
   readonly env?: Readonly<Record<string, string>>;
   /** Arguments after ours. */
   readonly extraArgs?: readonly string[];
-  /** How long the agent may take until its gate is confirmed. @default 30000 */
+  /**
+   * How long the agent may take until its gate is confirmed.
+   *
+   * @default {30000}
+   */
   readonly readyMs?: number;
 }
 

@@ -131,7 +131,11 @@ export type { HostJudges, HostPort, HostScope } from "./host_cli.ts";
 
 /** What the program around it gives. */
 export interface FleetCommandOptions {
-  /** Who judges the sessions of `fleet host`. @default the posture alone */
+  /**
+   * Who judges the sessions of `fleet host`.
+   *
+   * @default the posture alone
+   */
   readonly host?: HostPort;
   /** The fleet, when the caller knows it already. */
   readonly settings?: FleetSettings;

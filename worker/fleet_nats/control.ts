@@ -25,7 +25,7 @@ export interface CallTarget {
  *
  * @param fleet The connection.
  * @param target What answers.
- * @returns Ends it.
+ * @returns A function that ends it.
  */
 export function serveCalls(fleet: Fleet, target: CallTarget): () => void {
   const subject = controlSubject(fleet.names.prefix, target.id, "*");

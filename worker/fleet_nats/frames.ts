@@ -187,7 +187,11 @@ export class FramePublisher {
 
 /** Options of {@linkcode readFleetFrames}. */
 export interface ReadFrameOptions {
-  /** The first wanted frame. @default 0 */
+  /**
+   * The first wanted frame.
+   *
+   * @default {0}
+   */
   readonly cursor?: number;
   /** Ends the reading. */
   readonly signal?: AbortSignal;

@@ -27,7 +27,11 @@ export interface LeaseStore {
   read(key: string): Promise<{ value: string; revision: number } | undefined>;
   /** Removes exactly this revision; nothing when it has moved on. */
   remove(key: string, revision: number): Promise<void>;
-  /** Whether a failure passes by itself, so that taking a lease is tried again. @default none does */
+  /**
+   * Whether a failure passes by itself, so that taking a lease is tried again.
+   *
+   * @default none does
+   */
   passes?(error: unknown): boolean;
 }
 
@@ -41,17 +45,37 @@ export interface LeaseClock {
 
 /** Options of {@linkcode acquireLease}. */
 export interface LeaseOptions {
-  /** How long a renewal holds. @default 15000 */
+  /**
+   * How long a renewal holds.
+   *
+   * @default {15000}
+   */
   readonly leaseMs?: number;
-  /** How much longer a taker waits. @default a fifth of the lease */
+  /**
+   * How much longer a taker waits.
+   *
+   * @default a fifth of the lease
+   */
   readonly marginMs?: number;
-  /** How long before the end the owner begins to stop. @default two fifths of the lease */
+  /**
+   * How long before the end the owner begins to stop.
+   *
+   * @default two fifths of the lease
+   */
   readonly stopMs?: number;
-  /** Wait for a holder that seems dead. @default true */
+  /**
+   * Wait for a holder that seems dead.
+   *
+   * @default {true}
+   */
   readonly wait?: boolean;
   /** Ends the wait. */
   readonly signal?: AbortSignal;
-  /** The clocks. @default the machine's */
+  /**
+   * The clocks.
+   *
+   * @default the machine's
+   */
   readonly clock?: LeaseClock;
 }
 

@@ -12,9 +12,17 @@ export type Fate = "done" | "over" | "again";
 
 /** How offers are answered. */
 export interface OfferOptions {
-  /** How long a host has to start a session before it is given to another. @default 60000 */
+  /**
+   * How long a host has to start a session before it is given to another.
+   *
+   * @default {60000}
+   */
   readonly ackMs?: number;
-  /** Wait before a session that cannot run here is offered again. @default 2000 */
+  /**
+   * Wait before a session that cannot run here is offered again.
+   *
+   * @default {2000}
+   */
   readonly againMs?: number;
   /** Takes one line for the log. */
   log?(line: string): void;

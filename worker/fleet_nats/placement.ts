@@ -49,7 +49,11 @@ export interface HostOptions
   extends OfferOptions, Pick<SeatOptions, "leaseMs" | "marginMs" | "stopMs"> {
   /** How many sessions may run here. */
   readonly slots: number;
-  /** Memory that sessions may have together. @default not looked at */
+  /**
+   * Memory that sessions may have together.
+   *
+   * @default not looked at
+   */
   readonly memoryBytes?: number;
   /** Where copies of git workspaces go. */
   readonly workspaces: string;
@@ -57,9 +61,17 @@ export interface HostOptions
   refuse?(job: JobRecord): string | undefined;
   /** Starts a worker. */
   start(session: PlacedSession): Promise<Worker>;
-  /** How often a session is offered before it is told as unplaceable. @default 20 */
+  /**
+   * How often a session is offered before it is told as unplaceable.
+   *
+   * @default {20}
+   */
   readonly maxOffers?: number;
-  /** How often to look for what dead hosts have left. @default 10000 */
+  /**
+   * How often to look for what dead hosts have left.
+   *
+   * @default {10000}
+   */
   readonly sweepMs?: number;
 }
 

@@ -24,7 +24,11 @@ export interface QueueRequest {
   readonly agent: string;
   /** A directory that hosts share, or `git+https://…#COMMIT`. */
   readonly workspace: string;
-  /** The session's id. @default a new one */
+  /**
+   * The session's id.
+   *
+   * @default a new one
+   */
   readonly sessionId?: string | undefined;
   /** A session that ran before, to go on with. Not together with `sessionId`. */
   readonly resume?: string | undefined;

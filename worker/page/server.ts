@@ -18,9 +18,17 @@ export interface PageOptions {
    * @default the workers under `home`
    */
   readonly source?: PageSource;
-  /** The port; 0 takes a free one. @default 0 */
+  /**
+   * The port; 0 takes a free one.
+   *
+   * @default {0}
+   */
   readonly port?: number;
-  /** Who may use it: whoever knows this. @default random */
+  /**
+   * Who may use it: whoever knows this.
+   *
+   * @default random
+   */
   readonly token?: string;
 }
 

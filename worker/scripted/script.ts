@@ -17,11 +17,23 @@ export interface AgentScript {
   name?: string;
   /** The turns, in the order in which prompts arrive. */
   turns: ScriptTurn[];
-  /** Steps for every prompt after the last turn. @default one `say` that repeats the prompt */
+  /**
+   * Steps for every prompt after the last turn.
+   *
+   * @default one `say` that repeats the prompt
+   */
   otherwise?: ScriptStep[];
-  /** Cost that each model message adds to `total_cost_usd`. @default 0 */
+  /**
+   * Cost that each model message adds to `total_cost_usd`.
+   *
+   * @default {0}
+   */
   costUsd?: number;
-  /** Tokens per model message. @default { input: 10, output: 5 } */
+  /**
+   * Tokens per model message.
+   *
+   * @default { input: 10, output: 5 }
+   */
   tokens?: {
     /** Input tokens per model message. */
     input: number;
@@ -30,9 +42,17 @@ export interface AgentScript {
   };
   /** Ends a turn with `error_max_turns` after this many model messages; `--max-turns` wins. */
   maxTurns?: number;
-  /** Whether SIGTERM is ignored, as a child that hangs would. @default false */
+  /**
+   * Whether SIGTERM is ignored, as a child that hangs would.
+   *
+   * @default {false}
+   */
   ignoreTerm?: boolean;
-  /** Keeps running after stdin has closed, as a child that never ends would. @default false */
+  /**
+   * Keeps running after stdin has closed, as a child that never ends would.
+   *
+   * @default {false}
+   */
   ignoreEof?: boolean;
 }
 
@@ -61,9 +81,17 @@ export type ScriptStep =
 export interface SayStep {
   /** The text. */
   say: string;
-  /** Code points per `text_delta`. @default 4 */
+  /**
+   * Code points per `text_delta`.
+   *
+   * @default {4}
+   */
   chunk?: number;
-  /** Milliseconds between deltas. @default 0 */
+  /**
+   * Milliseconds between deltas.
+   *
+   * @default {0}
+   */
   delayMs?: number;
 }
 
@@ -91,7 +119,11 @@ export interface ToolStep {
 export interface ToolOutcome {
   /** Text of the result. */
   content: string;
-  /** Whether it is an error. @default false */
+  /**
+   * Whether it is an error.
+   *
+   * @default {false}
+   */
   isError?: boolean;
 }
 
@@ -99,9 +131,17 @@ export interface ToolOutcome {
 export interface AskStep {
   /** The question. */
   ask: string;
-  /** The answers to choose from. @default ["yes", "no"] */
+  /**
+   * The answers to choose from.
+   *
+   * @default {["yes", "no"]}
+   */
   options?: string[];
-  /** Short label. @default "Question" */
+  /**
+   * Short label.
+   *
+   * @default {"Question"}
+   */
   header?: string;
 }
 
@@ -140,15 +180,19 @@ export interface CronStep {
 export interface EndStep {
   /** The result frame's fields. */
   end: {
-    /** @default "success" */
+    /** @default {"success"} */
     subtype?: string;
-    /** @default false */
+    /** @default {false} */
     isError?: boolean;
-    /** Text of `result`. @default the last text said */
+    /**
+     * Text of `result`.
+     *
+     * @default the last text said
+     */
     result?: string;
     /** Entries of `errors`. */
     errors?: string[];
-    /** @default "completed" */
+    /** @default {"completed"} */
     terminalReason?: string;
   };
 }
@@ -164,17 +208,25 @@ export type Fault =
   | {
     /** `system/api_retry` frames with real pauses; the turn then goes on. */
     kind: "api_retry";
-    /** @default 1 */
+    /** @default {1} */
     attempts?: number;
-    /** @default 50 */
+    /** @default {50} */
     delayMs?: number;
-    /** `null` for a refused connection. @default 429 */
+    /**
+     * `null` for a refused connection.
+     *
+     * @default {429}
+     */
     status?: number | null;
   }
   | {
     /** The API error that ends the turn (`result/success` with `is_error`). */
     kind: "api_error";
-    /** HTTP status. @default 429 */
+    /**
+     * HTTP status.
+     *
+     * @default {429}
+     */
     status?: number;
   }
   | {
@@ -192,7 +244,7 @@ export type Fault =
   | {
     /** A line, verbatim. */
     kind: "malformed";
-    /** @default "this is not JSON" */
+    /** @default {"this is not JSON"} */
     line?: string;
   }
   | {
@@ -230,7 +282,7 @@ export type Fault =
     kind: "stderr";
     /** Size in bytes. */
     bytes: number;
-    /** @default "scripted agent: stderr flood\n" */
+    /** @default {"scripted agent: stderr flood\n"} */
     text?: string;
   }
   | {
@@ -238,7 +290,11 @@ export type Fault =
     kind: "grandchild";
     /** Seconds that it lives. */
     seconds: number;
-    /** Whether it keeps our stdout open. @default false */
+    /**
+     * Whether it keeps our stdout open.
+     *
+     * @default {false}
+     */
     holdStdout?: boolean;
     /** File that gets its pid. */
     pidFile?: string;

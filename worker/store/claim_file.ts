@@ -34,7 +34,11 @@ export interface Claim {
 
 /** Where claims are. */
 export interface ClaimPlace {
-  /** The directory above `.fno/claims`. @default `$FNO_CLAIMS_ROOT`, else `$HOME` */
+  /**
+   * The directory above `.fno/claims`.
+   *
+   * @default `$FNO_CLAIMS_ROOT`, else `$HOME`
+   */
   readonly root?: string;
 }
 

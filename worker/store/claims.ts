@@ -22,7 +22,11 @@ import type { YamlScalar } from "./yaml.ts";
 
 /** Options of {@linkcode acquireClaim} and {@linkcode releaseClaim}. */
 export interface ClaimOptions extends ClaimPlace {
-  /** The process whose life is the claim's. @default ours */
+  /**
+   * The process whose life is the claim's.
+   *
+   * @default ours
+   */
   readonly pid?: number;
   /** Why. */
   readonly reason?: string;
@@ -30,7 +34,11 @@ export interface ClaimOptions extends ClaimPlace {
   readonly harness?: string;
   /** Further facts. */
   readonly metadata?: Readonly<Record<string, YamlScalar>>;
-  /** A claim that ends by time: 60 000 to 86 400 000 ms. @default as long as the process lives */
+  /**
+   * A claim that ends by time: 60 000 to 86 400 000 ms.
+   *
+   * @default as long as the process lives
+   */
   readonly ttlMs?: number;
   /**
    * Refuse a claim of the same holder when another process of it lives, other than those in
@@ -42,7 +50,11 @@ export interface ClaimOptions extends ClaimPlace {
   readonly exclusive?: boolean;
   /** Processes that may hand their claim over, such as the parent that took it for us. */
   readonly handoverFrom?: readonly number[];
-  /** The directory whose `.fno/events.jsonl` gets audit lines. @default `$FNO_EVENTS_PATH`, else none */
+  /**
+   * The directory whose `.fno/events.jsonl` gets audit lines.
+   *
+   * @default `$FNO_EVENTS_PATH`, else none
+   */
   readonly eventsRoot?: string;
 }
 

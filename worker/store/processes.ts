@@ -190,7 +190,11 @@ function childrenOf(
 
 /** How {@linkcode endProcess} ends a process. */
 export interface EndProcessOptions {
-  /** Milliseconds between SIGTERM and SIGKILL. @default 5000 */
+  /**
+   * Milliseconds between SIGTERM and SIGKILL.
+   *
+   * @default {5000}
+   */
   readonly termMs?: number;
 }
 
