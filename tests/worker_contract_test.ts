@@ -24,6 +24,7 @@ import { AgentChild } from "../worker/agent_child.ts";
 import { ControlAnswers } from "../worker/agents/control_answers.ts";
 import { ControlRequests } from "../worker/agents/control_requests.ts";
 import { Session } from "../worker/session.ts";
+import { eventually } from "./support/eventually.ts";
 import { Counted, SimulatedAgent } from "./support/simulated_agent.ts";
 import {
   FAKE_EMITTER,
@@ -78,6 +79,10 @@ Deno.test("contract B3, J6: what lies under the home, and the row of a named wor
     name: "a demo",
     resume: "uuid-1",
   });
+  await eventually(
+    "the event of the start",
+    async () => (await world.events("agent_started")).length === 1,
+  );
   const { root } = world.home;
   const names = async (dir: string) =>
     (await Array.fromAsync(Deno.readDir(dir))).map((entry) => entry.name)
