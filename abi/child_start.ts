@@ -11,6 +11,7 @@ import {
   type IsolationPolicy,
   type ManagedProcess,
   startProcess,
+  temporaryDirectory,
 } from "@bulkhead/sandbox";
 import type { ActionAnswer } from "./action_worker.ts";
 // Imported for its flags; it also has the child's own code in the cache before a confined child, which may not write
@@ -95,13 +96,8 @@ export async function startChild(
 
 /** A private directory whose name fits into a socket's path and a permission flag. */
 export async function socketDir(): Promise<string> {
-  const dir = await Deno.makeTempDir({ prefix: "bulkhead-abi-" });
-  // A unix socket's path has at most 107 bytes, 103 on macOS; a comma would end the path in a permission flag.
-  if (new TextEncoder().encode(dir).length <= 100 && !dir.includes(",")) {
-    return dir;
-  }
-  await Deno.remove(dir);
-  return await Deno.makeTempDir({ dir: "/tmp", prefix: "bulkhead-abi-" });
+  // A unix socket's path has at most 107 bytes, 103 on macOS.
+  return await temporaryDirectory({ prefix: "bulkhead-abi-", maxBytes: 100 });
 }
 
 function childEnvironment(

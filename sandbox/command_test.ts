@@ -95,4 +95,8 @@ Deno.test("printFailure() prints one line, or the envelope", () => {
 
 Deno.test("describeFailure() never shows a stack", () => {
   assertEquals(describeFailure("plain"), { code: "error", message: "plain" });
+  assertEquals(
+    describeFailure(new Deno.errors.NotADirectory("x")).code,
+    "not_a_directory",
+  );
 });

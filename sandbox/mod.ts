@@ -56,3 +56,4 @@ export * from "./read_file.ts";
 export { reasonOf } from "./reason.ts";
 export { run, type RunOptions, type RunResult } from "./run.ts";
 export type { SpawnOptions } from "./spawn.ts";
+export * from "./temporary.ts";

@@ -81,7 +81,11 @@ export function describeFailure(error: unknown): Failure {
   if (!(error instanceof Error)) {
     return { code: "error", message: oneLine(String(error)) };
   }
-  const code = error.name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toLowerCase();
+  const code = error.name.replace(
+    /([a-z0-9])(?=[A-Z])|([A-Z])(?=[A-Z][a-z])/g,
+    "$1$2_",
+  )
+    .toLowerCase();
   const plain = plainOsError(error.message, ownHome(), ownCommand()) ??
     { message: error.message };
   const fix = "fix" in error && typeof error.fix === "string" && error.fix

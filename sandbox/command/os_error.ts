@@ -14,6 +14,7 @@ const TRIED: Readonly<Record<string, string>> = {
   rename: "rename",
   stat: "look at",
   symlink: "link",
+  tmpdir: "make a temporary directory",
   tmpfile: "make a temporary file",
   writefile: "write",
 };

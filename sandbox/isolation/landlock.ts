@@ -1,4 +1,5 @@
 import { denoEntry } from "../entry.ts";
+import { temporaryDirectory } from "../temporary.ts";
 import {
   type IsolationPaths,
   NETWORK_FILES,
@@ -86,7 +87,7 @@ export async function landlockArgv(
   env: Record<string, string>;
   dispose(): Promise<void>;
 }> {
-  const temp = await Deno.makeTempDir({ prefix: "bulkhead-tmp-" });
+  const temp = await temporaryDirectory({ prefix: "bulkhead-tmp-" });
   const rules: LandlockRules = {
     read: [
       ...SYSTEM_DIRS,
