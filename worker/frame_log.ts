@@ -71,7 +71,7 @@ export interface ReadLimit {
   maxFrames?: number;
 }
 
-/** How many frames are kept when nothing else is asked for, as the original worker does. */
+/** How many frames are kept when nothing else is asked for, as the stream worker of `fno_agents` does. */
 export const MAX_FRAMES = 4096;
 
 /**

@@ -30,7 +30,7 @@ import type {
 
 export type * from "./worker_options.ts";
 
-/** How long an idle worker keeps its session, in milliseconds, as the original worker does: 15 minutes. */
+/** How long an idle worker keeps its session, in milliseconds, as the stream worker of `fno_agents` does: 15 minutes. */
 export const IDLE_GRACE_MS = 900_000;
 
 /** A running worker, as its own process sees it. Made by {@linkcode runWorker}. */

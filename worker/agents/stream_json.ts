@@ -392,7 +392,7 @@ export class StreamJsonDriver implements AgentDriver {
 
 /**
  * A driver for an argv that the caller brings, as `worker --stream … -- ARGV` takes it: without a gate, and with turns
- * that have the bytes of the original worker.
+ * that have the bytes of the stream worker of `fno_agents`.
  *
  * @param argv The program and its arguments.
  * @returns The driver.

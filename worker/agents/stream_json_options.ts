@@ -26,8 +26,8 @@ export interface StreamJsonOptions {
    */
   readonly gate?: boolean;
   /**
-   * Give every turn an id of ours. Without it a turn has exactly the bytes that the original worker
-   * wrote.
+   * Give every turn an id of ours. Without it a turn has exactly the bytes that the stream worker of
+   * `fno_agents` writes.
    *
    * @default the value of `gate`
    */
