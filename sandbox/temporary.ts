@@ -4,6 +4,7 @@
  * @module
  */
 
+import { namedPermissions } from "./permissions.ts";
 import { reasonOf } from "./reason.ts";
 
 /** How a temporary directory is made. */
@@ -39,7 +40,7 @@ export class TemporaryDirectoryError extends Error {
 /**
  * Makes a new directory for temporary files that nobody else can read.
  *
- * Needs `--allow-write` and, for a relative `TMPDIR`, `--allow-read`.
+ * Needs `--allow-write`, of `dir` or of all, and for a relative place `--allow-read`.
  *
  * @param options Its name and how long its path may be.
  * @returns Its absolute path; remove it when it is no longer needed.
@@ -69,8 +70,9 @@ export async function temporaryDirectory(
 
 async function make(prefix: string, dir?: string): Promise<string> {
   try {
-    return await Deno.makeTempDir(
-      dir === undefined ? { prefix } : { prefix, dir },
+    return await namedPermissions(
+      "Making a temporary directory",
+      () => Deno.makeTempDir(dir === undefined ? { prefix } : { prefix, dir }),
     );
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;

@@ -61,6 +61,12 @@ export const rows: MatrixRow[] = [
     flags: ["--allow-read={DIR}", "--allow-write={DIR}"],
   },
   {
+    entry: "sandbox temporaryDirectory()",
+    code: from("temporaryDirectory") +
+      'await temporaryDirectory({ prefix: "t-", dir: DIR });',
+    flags: ["--allow-write={DIR}"],
+  },
+  {
     entry: "sandbox withFileLock()",
     code: from("withFileLock") +
       "await withFileLock(`${DIR}/l`, () => Promise.resolve());",
