@@ -10,6 +10,7 @@ import {
   AgentStartError,
   argvDriver,
   connect,
+  parseFrame,
   readRegistry,
   StreamJsonDriver,
 } from "@bulkhead/worker";
@@ -124,6 +125,37 @@ Deno.test("worker: a killed agent loses its turn and withdraws its asks", async 
   await assertRejects(() => worker.send("more"));
 });
 
+Deno.test("worker: an agent killed in the middle of a line, or gone without its end, loses no line before it", async () => {
+  const half = '{"type":"result","subtype":"succ';
+  const whole = '{"type":"result","subtype":"success","result":"said"}';
+  for (
+    const [last, kind, outcome] of [
+      [half, "malformed", "lost"],
+      [whole, "result", "completed"],
+    ] as const
+  ) {
+    for (const end of ["exit 0", "kill -9 $$"]) {
+      await using world = await WorkerWorld.make();
+      const worker = await world.script(
+        `${INIT}; read line; echo '{"type":"assistant"}'; printf '%s' '${last}'; ${end}`,
+      );
+      const { turn } = await worker.send("go");
+      assertEquals((await worker.outcome(turn)).outcome, outcome, end);
+      assertEquals((await worker.ended).reason, "child_exited");
+      assertEquals(
+        worker.session.log.since(0).entries.map((
+          { frame, raw },
+        ) => [frame.kind, frame.kind === "system" ? "" : raw]),
+        [
+          ["system", ""],
+          ["assistant", '{"type":"assistant"}'],
+          [kind, last],
+        ],
+      );
+    }
+  }
+});
+
 Deno.test("worker: an agent that is killed while it is being ended leaves an orderly end", async () => {
   await using world = await WorkerWorld.make();
   await world.row();
@@ -168,6 +200,71 @@ Deno.test("worker: a line without end is a stub, and the next line is read", asy
     String(frames[0]?.head).length,
   ], ["malformed", 70_000_000, 512]);
   assert(worker.session.log.bytes < 1_000_000);
+});
+
+Deno.test("worker: no line is lost, joined or altered, whatever its bytes are", async () => {
+  await using world = await WorkerWorld.make();
+  const text = new TextEncoder();
+  const lines: (string | Uint8Array)[] = [
+    '\ufeff{"type":"system","subtype":"after a mark"}',
+    '{"type":"x1"}\r',
+    "",
+    "\r",
+    " \t ",
+    "Attempting AWS auth refresh",
+    '{"type":"x2"}{"type":"x3"}',
+    '{"type":"x4","u":"\u2028\u2029\u0085\u000b"}',
+    '\u00a0{"type":"x5"}\u3000',
+    '{"type":"x6","n":9007199254740993,"e":1e999,"z":-0.0}',
+    '{"type":"x7","type":"assistant","message":{"content":"last wins"}}',
+    '{"type":"assistant","message":{"content":[null,{"type":"text","text":null},{"type":"text","text":"a\\ud83d"}]}}',
+    '{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":null,"content":null}]},"uuid":null}',
+    '{"type":null}',
+    '{"type":"result","result":{"a":1},"is_error":"no","errors":null,"usage":[]}',
+    '{"__proto__":{"type":"result"},"type":"x8","constructor":1}',
+    `{"type":"x9","d":${"[".repeat(50_000)}${"]".repeat(50_000)}}`,
+    new Uint8Array([
+      ...text.encode('{"type":"y1","b":"'),
+      0xff,
+      0xc3,
+      0x28,
+      0xed,
+      0xa0,
+      0x80,
+      ...text.encode('"}'),
+    ]),
+    new Uint8Array([0, 1, 2, 0xfe]),
+    `{"type":"y2","long":"${"漢".repeat(300_000)}"}`,
+    '{"type":"stream_event","event":{"delta":{"text":"\\udc00x"}}}',
+    '{"type":"result","subtype":"success"}',
+  ];
+  const bytes = lines.map((line) =>
+    typeof line === "string" ? text.encode(line) : line
+  );
+  const file = `${world.root}/lines`;
+  await Deno.writeFile(
+    file,
+    new Uint8Array(bytes.flatMap((line) => [...line, 10])),
+  );
+  await using worker = await world.script(`cat '${file}'; cat >/dev/null`);
+  using client = await connect(worker.socketPath);
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  const expected = bytes.map((line) => {
+    const raw = decoder.decode(line);
+    return { ...parseFrame(raw), raw };
+  });
+  while ((await client.status()).next < lines.length) {
+    await client.readFrames(lines.length - 1, { waitMs: 1000 });
+  }
+  // Live, and once more from the kept bytes.
+  for (let round = 0; round < 2; round++) {
+    const { frames } = await client.readFrames(0, { raw: true });
+    assertEquals(frames.length, lines.length);
+    for (const [at, frame] of frames.entries()) {
+      const { size: _size, head: _head, ...rest } = Object(frame);
+      assertEquals(rest, expected[at], `line ${at + 1}`);
+    }
+  }
 });
 
 Deno.test("worker: what a tool call may hold cannot take it down", async () => {
