@@ -56,4 +56,5 @@ export * from "./read_file.ts";
 export { reasonOf } from "./reason.ts";
 export { run, type RunOptions, type RunResult } from "./run.ts";
 export type { SpawnOptions } from "./spawn.ts";
+export * from "./timer.ts";
 export * from "./temporary.ts";

@@ -1,5 +1,6 @@
 import type { IsolationBackend } from "./isolation.ts";
 import { type SpawnOptions, spawnTree, type Tree } from "./spawn.ts";
+import { endsWithin } from "./timer.ts";
 import {
   descendants,
   isSame,
@@ -165,11 +166,11 @@ export class ManagedProcess implements AsyncDisposable {
       by = "eof";
       // Not awaited: with input that nobody reads it would wait for ever.
       this.#input.close().catch(() => {});
-      if (!await this.#within(options.eofMs ?? 2000)) {
+      if (!await endsWithin(this.status, options.eofMs ?? 2000)) {
         by = "term";
         recorded.push(...await descendants(this.pid));
         signalGroup(this.pid, "SIGTERM");
-        if (!await this.#within(options.termMs ?? 5000)) by = "kill";
+        if (!await endsWithin(this.status, options.termMs ?? 5000)) by = "kill";
       }
     } else {
       this.#input.abort().catch(() => {});
@@ -184,16 +185,6 @@ export class ManagedProcess implements AsyncDisposable {
     await Promise.all([...killed].map(untilGone));
     await this.#tree.dispose();
     return { ...status, by, killed: [...killed] };
-  }
-
-  async #within(waitMs: number): Promise<boolean> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const timeout = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), waitMs);
-    });
-    const done = await Promise.race([this.status.then(() => true), timeout]);
-    clearTimeout(timer);
-    return done;
   }
 }
 

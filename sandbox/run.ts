@@ -1,6 +1,7 @@
 import { type Capture, capture } from "./capture.ts";
 import type { IsolationBackend } from "./isolation.ts";
 import { type SpawnOptions, spawnTree, type Tree } from "./spawn.ts";
+import { endsWithin, MAX_TIMER_MS } from "./timer.ts";
 
 /** Options of {@linkcode run}. */
 export interface RunOptions extends SpawnOptions {
@@ -62,8 +63,6 @@ export interface RunResult {
   isolation: IsolationBackend;
 }
 
-/** A timer fires at once when it is given more, some 24 days; such a deadline is none. */
-const MAX_TIMER_MS = 2_147_483_647;
 /** After a kill, how long pipes may stay open before we give up on them. */
 const RELEASE_MS = 500;
 
@@ -156,6 +155,7 @@ async function ended(
     cause = why;
     killing ??= tree.kill();
   };
+  // A deadline that no timer holds is none.
   const timer = timeoutMs > 0 && timeoutMs <= MAX_TIMER_MS
     ? setTimeout(() => stop("timeout"), timeoutMs)
     : undefined;
@@ -192,19 +192,8 @@ async function feed(
 }
 
 /** Waits until all outputs have ended or the time is up. */
-async function settle(
-  outputs: readonly Capture[],
-  waitMs: number,
-): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeout = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), waitMs);
-  });
-  const all = Promise.all(outputs.map((output) => output.done))
-    .then(() => true);
-  const done = await Promise.race([all, timeout]);
-  clearTimeout(timer);
-  return done;
+function settle(outputs: readonly Capture[], waitMs: number): Promise<boolean> {
+  return endsWithin(Promise.all(outputs.map(({ done }) => done)), waitMs);
 }
 
 function notStarted(): RunResult {

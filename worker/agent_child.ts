@@ -5,6 +5,7 @@
  */
 
 import {
+  endsWithin,
   isLoaderVariable,
   type IsolationOptions,
   type ManagedProcess,
@@ -319,7 +320,7 @@ export class AgentChild {
   }
 
   async #endUnless(graceMs: number): Promise<void> {
-    if (await within(this.#process.status, graceMs)) return;
+    if (await endsWithin(this.#process.status, graceMs)) return;
     const { by } = await this.#process.end({ eofMs: 0 });
     if (by !== "exit") this.#by = by;
   }
@@ -356,7 +357,7 @@ export class AgentChild {
     this.#closed = true;
     // A grandchild may hold the output open for ever; what the agent wrote is there by now.
     await this.#lines.drain(DRAIN_MS);
-    await within(errors, DRAIN_MS);
+    await endsWithin(errors, DRAIN_MS);
     // Nothing of it may live on, and our ends of its pipes are let go.
     await this.#process.end({ eofMs: 0 });
     await this.#release?.();
@@ -367,14 +368,4 @@ export class AgentChild {
       by: this.#by,
     };
   }
-}
-
-async function within(done: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const timeout = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), ms);
-  });
-  const result = await Promise.race([done.then(() => true), timeout]);
-  clearTimeout(timer);
-  return result;
 }

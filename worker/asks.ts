@@ -5,11 +5,9 @@
  * @module
  */
 
+import { MAX_TIMER_MS } from "@bulkhead/sandbox";
 import type { AskAnswer } from "./agents/driver.ts";
 import type { ControlRequestFrame } from "./frame.ts";
-
-/** The longest delay that a timer takes. */
-const LONGEST_TIMER_MS = 2_147_483_647;
 
 /** One open question, in the shape clients get. */
 export interface OpenAsk {
@@ -159,7 +157,7 @@ export class AskBook {
     if (next === Infinity) return;
     const wait = Math.max(
       0,
-      Math.min(next - performance.now(), LONGEST_TIMER_MS),
+      Math.min(next - performance.now(), MAX_TIMER_MS),
     );
     this.#timer = setTimeout(() => this.#expire(), wait);
   }

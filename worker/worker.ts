@@ -4,7 +4,7 @@
  * @module
  */
 
-import { reasonOf } from "@bulkhead/sandbox";
+import { MAX_TIMER_MS, reasonOf } from "@bulkhead/sandbox";
 import type {
   AgentEnd,
   AgentStarted,
@@ -262,7 +262,7 @@ export class Worker implements AsyncDisposable {
     ) return;
     const wait = Math.min(
       Math.max(grace - this.session.quietMs, 1),
-      2_147_483_647,
+      MAX_TIMER_MS,
     );
     this.#idle = setTimeout(() => {
       this.#idle = undefined;
