@@ -12,6 +12,7 @@ const CONNECTED = "goes over the connection that connectFleet() has opened";
 export const REASONS: Readonly<Record<string, string>> = {
   "bulkhead worker ui":
     "runs until it is interrupted; needs what servePage() needs",
+  "sandbox endsWithin()": "waits for what it is given",
   "sandbox namedPermissions()":
     "needs what the function that it is given needs",
   "sandbox readLines()": "reads a stream that is open",
