@@ -163,7 +163,11 @@ export class PluginProgram {
       stdin: options.stdin,
       maxBytes: OUTPUT_MAX_BYTES,
       timeoutMs: options.timeoutMs,
-      isolation: { policy, level: host.sandbox },
+      // Without a permission a module reads nothing of the system, also not through a link or an import.
+      isolation: {
+        policy: { ...policy, accounts: !isDeno },
+        level: host.sandbox,
+      },
       ...(options.signal === undefined ? {} : { signal: options.signal }),
       ...(options.onStdout === undefined ? {} : { onStdout: options.onStdout }),
     };

@@ -38,6 +38,13 @@ export interface IsolationPolicy {
    * @default {false}
    */
   unixSockets?: boolean;
+  /**
+   * The accounts of the system, `/etc/passwd` and `/etc/group`. Most programs ask for the name of their user; Deno
+   * does not.
+   *
+   * @default {true}
+   */
+  accounts?: boolean;
 }
 
 /** Options of {@linkcode isolate}. */

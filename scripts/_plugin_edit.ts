@@ -7,20 +7,24 @@
 import { type JsonObject, string } from "./_plugin_case.ts";
 import { stepKeys } from "./_plugin_step.ts";
 
-/** Changes a file; several changes of one step happen in the order of the code. */
-export async function editStep(step: JsonObject): Promise<void> {
+/** Changes a file, by its path in the case; several changes of one step happen in the order of the code. */
+export async function editStep(
+  step: JsonObject,
+  root: string,
+): Promise<void> {
   const keys = stepKeys(step, {
     file: ["path", "target"],
     content: ["text", "write", "contents", "data"],
     append: [],
-    replace: ["from", "find", "search"],
-    with: ["to", "by", "replacement"],
+    replace: ["from", "find", "search", "old"],
+    with: ["to", "by", "replacement", "new"],
     mode: ["chmod"],
     remove: ["delete", "rm"],
     rename: ["moveTo", "mv"],
     link: ["symlink"],
   });
-  const path = string(keys.file, "file");
+  const file = string(keys.file, "file");
+  const path = file.startsWith("/") ? file : `${root}/${file}`;
   if (keys.remove === true) await Deno.remove(path, { recursive: true });
   if (typeof keys.rename === "string") await Deno.rename(path, keys.rename);
   if (typeof keys.link === "string") {

@@ -96,7 +96,7 @@ const CHECKS: Record<string, Check> = {
     const names = new Set(tools?.map((tool) => tool.name));
     const reachable = names.size === tools?.length && pairs.size > 1;
     const named = (warnings ?? []).some((line) =>
-      /taken by|reserved/.test(line)
+      /taken by|reserved|stands above/.test(line)
     );
     return same(wanted, reachable || named);
   },

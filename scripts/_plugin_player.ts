@@ -194,7 +194,7 @@ class Player {
       case "remove":
         return await installStep(this.#play, step);
       case "edit":
-        await editStep(step);
+        await editStep(step, stage.root);
         return {};
       case "sh": {
         const { cmd, cwd } = stepKeys(step, {
@@ -263,20 +263,25 @@ class Player {
     step: JsonObject,
     expect: JsonObject,
   ): Promise<string | undefined> {
-    const { calls: listed, inputs, count = 1, expectEach, ...one } = stepKeys(
-      step,
-      {
-        calls: ["steps", "of"],
-        inputs: [],
-        count: ["n", "times", "repeat"],
-        expectEach: ["each"],
-        ...CALL_KEYS,
-      },
-    );
+    const {
+      calls: listed,
+      call: given,
+      inputs,
+      count = 1,
+      expectEach,
+      ...one
+    } = stepKeys(step, {
+      calls: ["steps", "of"],
+      call: [],
+      inputs: [],
+      count: ["n", "times", "repeat"],
+      expectEach: ["each"],
+      ...CALL_KEYS,
+    });
     if (typeof count !== "number") {
       throw new TypeError("count must be a number");
     }
-    const call = Object.fromEntries(
+    const call = isObject(given) ? given : Object.fromEntries(
       Object.entries(one).flatMap(([key, value]): [string, Json][] =>
         value === undefined ? [] : [[key, value]]
       ),
@@ -289,7 +294,9 @@ class Player {
     const whole: JsonObject = {};
     const each: JsonObject = isObject(expectEach) ? { ...expectEach } : {};
     for (const [key, value] of Object.entries(expect)) {
-      (OF_ALL_CALLS.test(key) ? whole : each)[key] = value;
+      if (/^(?:each|every|all)$/.test(key) && isObject(value)) {
+        Object.assign(each, value);
+      } else (OF_ALL_CALLS.test(key) ? whole : each)[key] = value;
     }
     let problem: string | undefined;
     const all = async (): Promise<Finding> => {

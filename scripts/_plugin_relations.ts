@@ -184,8 +184,7 @@ function matchesAll(wanted: Json, subject: Subject): string | undefined {
     subject,
     (part) =>
       kind === "names"
-        ? values !== undefined && values.length > 0 &&
-          values.every((value) => new RegExp(part).test(value))
+        ? values?.every((value) => new RegExp(part).test(value)) ?? false
         : matches(joined(subject), part),
   );
 }

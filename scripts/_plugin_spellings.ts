@@ -18,7 +18,10 @@ const SAME_CHECK: [RegExp, string][] = [
   [/^(?:timeout|isTimeout)$/, "timedOut"],
   [/^(?:cancelled|canceled)$/, "aborted"],
   [/^denied$/, "blocked"],
-  [/^(?:input|newInput|rewrittenInput)$/, "updatedInput"],
+  [
+    /^(?:input|newInput|rewrittenInput|modifiedInput|changedInput)$/,
+    "updatedInput",
+  ],
   [/^(?:ran|firedCount|runs|ranHooks|hooksFired)$/, "fired"],
   [/^(?:success|succeeded|installed)$/, "ok"],
   [/^(?:withinMs|atMostMs|ms|msAtMost|elapsedMsAtMost)$/, "maxMs"],

@@ -1,12 +1,7 @@
 import { reasonOf } from "../reason.ts";
 import { findExecutable } from "../executable.ts";
 import { isInside } from "../paths.ts";
-import {
-  type IsolationPaths,
-  NETWORK_FILES,
-  SYSTEM_DIRS,
-  SYSTEM_FILES,
-} from "./profile.ts";
+import { type IsolationPaths, SYSTEM_DIRS, systemFiles } from "./profile.ts";
 
 /** What was found of bubblewrap. */
 export interface BubblewrapProbe {
@@ -38,6 +33,7 @@ export async function findBubblewrap(path: string): Promise<BubblewrapProbe> {
     write: [],
     net: false,
     unixSockets: false,
+    accounts: true,
     cwd: "/",
     home: undefined,
   });
@@ -89,7 +85,6 @@ export function bubblewrapArgv(
   argv: readonly string[],
   paths: IsolationPaths,
 ): string[] {
-  const files = [...SYSTEM_FILES, ...paths.net ? NETWORK_FILES : []];
   return [
     program,
     "--unshare-all",
@@ -97,7 +92,7 @@ export function bubblewrapArgv(
     "--die-with-parent",
     "--new-session",
     ...systemMounts(),
-    ...files.flatMap((file) => ["--ro-bind-try", file, file]),
+    ...systemFiles(paths).flatMap((file) => ["--ro-bind-try", file, file]),
     "--proc",
     "/proc",
     "--dev",

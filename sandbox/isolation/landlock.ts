@@ -1,11 +1,6 @@
 import { denoEntry } from "../entry.ts";
 import { temporaryDirectory } from "../temporary.ts";
-import {
-  type IsolationPaths,
-  NETWORK_FILES,
-  SYSTEM_DIRS,
-  SYSTEM_FILES,
-} from "./profile.ts";
+import { type IsolationPaths, SYSTEM_DIRS, systemFiles } from "./profile.ts";
 
 /** The launcher's permissions: the system calls and the look at each path. */
 const LAUNCHER_FLAGS = ["--allow-ffi", "--allow-read"];
@@ -91,8 +86,7 @@ export async function landlockArgv(
   const rules: LandlockRules = {
     read: [
       ...SYSTEM_DIRS,
-      ...SYSTEM_FILES,
-      ...paths.net ? NETWORK_FILES : [],
+      ...systemFiles(paths),
       "/proc",
       ...paths.read,
     ],

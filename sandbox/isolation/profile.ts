@@ -12,6 +12,8 @@ export interface IsolationPaths {
   net: boolean;
   /** Whether unix sockets may be used. */
   unixSockets: boolean;
+  /** Whether the system's accounts can be read. */
+  accounts: boolean;
   /** Working directory. */
   cwd: string;
   /** The user's home, which is hidden. */
@@ -32,14 +34,12 @@ export const SYSTEM_DIRS: readonly string[] = [
 ];
 
 /** The part of `/etc` that programs need to start, and that holds no secret. */
-export const SYSTEM_FILES: readonly string[] = [
+const SYSTEM_FILES: readonly string[] = [
   "/etc/ld.so.cache",
   "/etc/ld.so.conf",
   "/etc/ld.so.conf.d",
   "/etc/ld-musl-x86_64.path",
   "/etc/alternatives",
-  "/etc/passwd",
-  "/etc/group",
   "/etc/nsswitch.conf",
   "/etc/hosts",
   "/etc/services",
@@ -64,7 +64,24 @@ export const SYSTEM_FILES: readonly string[] = [
 ];
 
 /** Needed only to find hosts. */
-export const NETWORK_FILES: readonly string[] = ["/etc/resolv.conf"];
+const NETWORK_FILES: readonly string[] = ["/etc/resolv.conf"];
+
+/** Who has an account here. */
+const ACCOUNT_FILES: readonly string[] = ["/etc/passwd", "/etc/group"];
+
+/**
+ * The system's own files that a call may read.
+ *
+ * @param paths What the call may touch.
+ * @returns Absolute paths; some may not exist.
+ */
+export function systemFiles(paths: IsolationPaths): string[] {
+  return [
+    ...SYSTEM_FILES,
+    ...paths.net ? NETWORK_FILES : [],
+    ...paths.accounts ? ACCOUNT_FILES : [],
+  ];
+}
 
 /**
  * The paths of one call: the policy's, and what the program itself needs wherever
@@ -96,6 +113,7 @@ export function isolationPaths(
     net: policy.net === true ||
       (Array.isArray(policy.net) && policy.net.length > 0),
     unixSockets: policy.unixSockets ?? false,
+    accounts: policy.accounts ?? true,
     cwd,
     home,
   };
