@@ -3,12 +3,13 @@
 import {
   assert,
   assertEquals,
+  assertMatch,
   assertRejects,
   assertStringIncludes,
 } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import type { CommandIo } from "@bulkhead/sandbox/command";
-import { scriptedDriver } from "@bulkhead/worker";
+import { connect, scriptedDriver } from "@bulkhead/worker";
 import { workerCommand } from "@bulkhead/worker/cli";
 import { launch } from "../worker/cli/launch.ts";
 import { eventually } from "./support/eventually.ts";
@@ -451,6 +452,57 @@ Deno.test("worker: start puts a worker into the background with the flags it nee
   } finally {
     if (claims === undefined) Deno.env.delete("FNO_CLAIMS_ROOT");
     else Deno.env.set("FNO_CLAIMS_ROOT", claims);
+  }
+});
+
+Deno.test("worker: an agent that start runs is guarded; --root widens what it may write, --no-guard leaves it to the posture", async () => {
+  await using world = await WorkerWorld.make();
+  const outside = await Deno.makeTempDir({ dir: world.root });
+  const script = `${world.root}/out.json`;
+  await Deno.writeTextFile(
+    script,
+    JSON.stringify({
+      schema: 1,
+      turns: [{
+        steps: [{
+          tool: "Write",
+          input: { file_path: `${outside}/x`, content: "x" },
+        }],
+      }],
+    }),
+  );
+  for (
+    const [flags, judgedBy, denied] of [
+      [[], ["guard", "posture"], /^eval guard: /],
+      [["--root", outside], ["guard", "posture"], undefined],
+      [["--no-guard"], ["posture"], /outside the session directory/],
+    ] as const
+  ) {
+    const id = `g${flags.join("").length}`;
+    const home = world.home.root;
+    const serving = say([
+      ...["--stream", "--short-id", id, "--home", home, "--cwd", world.cwd],
+      ...["--agent", "scripted", "--script", script, "--asks", "deny"],
+      ...["--allow", "Write", ...flags],
+    ]);
+    try {
+      const socket = `${home}/${id}/worker.sock`;
+      await eventually("the socket is there", () => exists(socket));
+      using client = await connect(socket);
+      const turn = await client.writeTurn("go");
+      let status = await client.turn(turn.turn ?? "", 20_000);
+      while (status.phase !== "done") {
+        status = await client.turn(turn.turn ?? "", 20_000);
+      }
+      assertEquals((await client.status()).judgedBy, [...judgedBy]);
+      const [call] = status.denied;
+      if (denied === undefined) assertEquals(call, undefined);
+      else assertMatch(call?.reason ?? "", denied);
+    } finally {
+      using client = await connect(`${home}/${id}/worker.sock`);
+      await client.shutdown();
+      await serving;
+    }
   }
 });
 

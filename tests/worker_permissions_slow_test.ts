@@ -37,6 +37,18 @@ export const rows: MatrixRow[] = [
     flags: ["--allow-read"],
   },
   {
+    entry: "worker: guardDecider()",
+    code: from("guardDecider") +
+      'const guard = await guardDecider({ roots: [DIR], protectedPaths: [], home: "/home/me" });\n' +
+      'if (guard.decide({ toolName: "Write", input: { file_path: `${DIR}/a`, content: "" }, cwd: DIR }) !== null) throw new Error("no");',
+    flags: ["--allow-read"],
+  },
+  {
+    entry: "worker: realRoot()",
+    code: `${from("realRoot")}await realRoot(DIR);`,
+    flags: ["--allow-read={DIR}"],
+  },
+  {
     entry: "worker: isTrustedProject()",
     code: `${from("isTrustedProject")}await isTrustedProject(DIR, DIR);`,
     flags: ["--allow-read={DIR}"],

@@ -64,6 +64,9 @@ export function statusOf(value: unknown): SessionStatus {
     model: maybeText(status.model),
     permissionMode: maybeText(status.permission_mode),
     gate: gateOf(status.gate),
+    judgedBy: Array.isArray(status.judged_by)
+      ? status.judged_by.map(textOf)
+      : [],
     next: numberOf(status.next),
     silentMs: numberOf(status.silent_ms),
     clients: numberOf(status.clients),

@@ -62,6 +62,8 @@ export interface SessionStatus {
   permissionMode: string | null;
   /** The gate. */
   gate: Gate | null;
+  /** Who judges a call, by name, in order; empty when the worker does not tell. */
+  judgedBy: string[];
   /** The number the next frame will get. */
   next: number;
   /** How long the agent has been silent. */

@@ -35,6 +35,7 @@ export {
   StreamJsonDriver,
   type StreamJsonOptions,
 } from "./agents/stream_json.ts";
+export type { GuardMarker } from "@bulkhead/guard";
 export type { OpenAsk } from "./asks.ts";
 export { connect, WorkerClient } from "./client.ts";
 export type * from "./client_types.ts";
@@ -48,6 +49,13 @@ export { parseFrame, parseLine } from "./frame.ts";
 export type * from "./frame_types.ts";
 export * from "./frame_log.ts";
 export { Judge, type VerdictListener } from "./gate.ts";
+export {
+  guardDecider,
+  type GuardDeciderOptions,
+  guardMarker,
+  type GuardScope,
+  realRoot,
+} from "./guard_decider.ts";
 export { type PageOptions, type PageServer, servePage } from "./page/server.ts";
 export type {
   PageHost,

@@ -127,6 +127,11 @@ export class Session {
     return started;
   }
 
+  /** Who judges a call, by name, in order. */
+  get judgedBy(): readonly string[] {
+    return this.#options.deciders.map(({ name }) => name);
+  }
+
   /** What the session does. */
   get state(): SessionState {
     const state = this.#state.state;

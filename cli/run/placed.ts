@@ -1,15 +1,19 @@
 import { loadConfig, type ResolvedConfig } from "@bulkhead/plugins/config";
 import { ensurePrivateDir, writeFileAtomic } from "@bulkhead/sandbox";
 import { processIo } from "@bulkhead/sandbox/command";
-import { createPosture, type Worker } from "@bulkhead/worker";
+import {
+  createPosture,
+  guardDecider,
+  guardMarker,
+  realRoot,
+  type Worker,
+} from "@bulkhead/worker";
 import type {
   FleetCommandOptions,
   HostJudges,
   HostScope,
 } from "@bulkhead/worker/fleet-cli";
-import { guardDecider, guardMarker } from "./deciders.ts";
 import { SessionHooks } from "./hooks.ts";
-import { realRoot } from "./places.ts";
 import { follow } from "./follow.ts";
 import { allowList } from "./settings.ts";
 

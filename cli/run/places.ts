@@ -130,22 +130,3 @@ async function isFree(lock: string): Promise<boolean> {
     return Date.now() - (mtime?.getTime() ?? 0) > YOUNG_MS;
   }
 }
-
-/**
- * A directory that may be written besides the workspace, links resolved.
- *
- * @param root The directory as given.
- * @returns Its real path.
- * @throws {Deno.errors.NotFound} When there is none.
- */
-export async function realRoot(root: string): Promise<string> {
-  try {
-    return await Deno.realPath(root);
-  } catch (cause) {
-    if (cause instanceof Deno.errors.NotCapable) throw cause;
-    throw new Deno.errors.NotFound(
-      `Cannot let the agent write in "${root}": there is no such directory; make it or give another --root`,
-      { cause },
-    );
-  }
-}

@@ -4,19 +4,22 @@ import type { CommandIo } from "@bulkhead/sandbox/command";
 import {
   createPosture,
   type Decider,
+  guardDecider,
+  guardMarker,
+  realRoot,
   runWorker,
   type Worker,
 } from "@bulkhead/worker";
 import type { FleetMember } from "@bulkhead/worker/fleet";
 import { type ReadLine, terminalLines } from "@bulkhead/worker/terminal";
 import { chooseAgent, type ChosenAgent, launched } from "./agents.ts";
-import { guardDecider, guardMarker, lateDecider } from "./deciders.ts";
+import { lateDecider } from "./late_decider.ts";
 import { attachSession, joinSession } from "./fleet.ts";
 import { SessionHooks } from "./hooks.ts";
 import { LiveSession } from "./live.ts";
 import { SessionNotes } from "./notes.ts";
 import type { RunArguments } from "./options.ts";
-import { type Places, realRoot } from "./places.ts";
+import type { Places } from "./places.ts";
 import { jsonRenderer, type Renderer, textRenderer } from "./render.ts";
 import { allowList, askTimeout } from "./settings.ts";
 import type { SessionTools } from "./tools.ts";

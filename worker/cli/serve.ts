@@ -12,18 +12,26 @@ import {
   UsageError,
 } from "@bulkhead/sandbox/command";
 import { claudeDriver } from "../agents/claude.ts";
-import type { AgentDriver } from "../agents/driver.ts";
+import type { AgentDriver, Decider } from "../agents/driver.ts";
 import { scriptedDriver } from "../agents/scripted.ts";
 import { argvDriver } from "../agents/stream_json.ts";
 import { FLEET_FLAGS, FLEET_HELP, fleetSettings } from "../fleet_settings.ts";
 import type { FleetMember } from "../fleet_nats/join.ts";
+import { guardDecider, realRoot } from "../guard_decider.ts";
 import { createPosture, isTrustedProject } from "../posture.ts";
 import { workerFiles, workerHome } from "../store/home.ts";
 import { runWorker, type Worker } from "../worker.ts";
 import { sessionFlags } from "./session_flags.ts";
 
 const FLAGS: FlagSpec = {
-  boolean: ["stream", "trust-project", "force", "fleet-optional", "help"],
+  boolean: [
+    "stream",
+    "guard",
+    "trust-project",
+    "force",
+    "fleet-optional",
+    "help",
+  ],
   string: [
     ...FLEET_FLAGS,
     "short-id",
@@ -42,7 +50,7 @@ const FLAGS: FlagSpec = {
     "idle-grace-ms",
     "stall-ms",
   ],
-  collect: ["allow"],
+  collect: ["allow", "root"],
 };
 
 const HELP = "bulkhead worker --stream --help";
@@ -61,6 +69,9 @@ Is the worker of one session: starts the agent, serves <DIR>/<ID>/worker.sock, e
   --script FILE          what the scripted agent plays
   --resume UUID | --session-id UUID, --model NAME, --name NAME
   --allow TOOL           a tool that may run unasked (again for more)
+  --root DIR             may be written besides --cwd (again for more)
+  --guard | --no-guard   judge writes, or leave it to the posture (default: judge with --agent,
+                         leave with ARGV, as the original worker does)
   --trust-project        the allow list in the project's settings counts too
   --asks attached|wait|deny     what becomes of calls that only a person can approve (default: attached)
   --ask-timeout-ms N --idle-grace-ms N --stall-ms N
@@ -114,6 +125,16 @@ export async function serve(
     await isTrustedProject(cwd, Deno.env.get("HOME") ?? "/");
   const sessionId = options.resume ?? options.sessionId ?? uuid ??
     crypto.randomUUID();
+  const roots = await Promise.all(flags.list("root").map(realRoot));
+  const judges = [
+    ...guarded(flags) ? [await guardOf(home, [cwd, ...roots])] : [],
+    await createPosture({
+      cwd,
+      rules,
+      roots,
+      project: trustProject ? "trusted" : "untrusted",
+    }),
+  ];
   const member = flags.text("fleet") === undefined
     ? undefined
     : await join(flags, { shortId, cwd, sessionId, log });
@@ -123,16 +144,7 @@ export async function serve(
       home,
       cwd,
       driver,
-      ...member === undefined ? { rules, trustProject } : {
-        deciders: [
-          member.decider,
-          await createPosture({
-            cwd,
-            rules,
-            project: trustProject ? "trusted" : "untrusted",
-          }),
-        ],
-      },
+      deciders: [...member === undefined ? [] : [member.decider], ...judges],
       ...(uuid === undefined || holder === undefined
         ? {}
         : { claim: { sessionUuid: uuid, holder } }),
@@ -151,6 +163,25 @@ export async function serve(
     await member?.close();
     signals.release();
   }
+}
+
+/** Whether writes are judged: those of an agent with our gate, and whenever it is asked for. */
+function guarded(flags: Flags): boolean {
+  return !flags.off("guard") &&
+    (flags.text("agent") !== undefined || flags.on("guard"));
+}
+
+/** What may be written; Bulkhead's own files never. */
+async function guardOf(
+  home: string,
+  [cwd = "/", ...roots]: readonly string[],
+): Promise<Decider> {
+  return await guardDecider({
+    // A directory that is missing is told when the agent starts in it.
+    roots: [await Deno.realPath(cwd).catch(() => cwd), ...roots],
+    protectedPaths: [home.replace(/\/workers$/, "")],
+    home: Deno.env.get("HOME"),
+  });
 }
 
 /** The session in the fleet; the fleet's program is loaded only here. */

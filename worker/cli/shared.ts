@@ -12,6 +12,7 @@ import {
   UsageError,
 } from "@bulkhead/sandbox/command";
 import { connect, type WorkerClient } from "../client.ts";
+import type { SessionStatus } from "../client_types.ts";
 import { workerFiles, type WorkerHome, workerHome } from "../store/home.ts";
 import { readRegistry } from "../store/registry.ts";
 
@@ -71,6 +72,22 @@ export function operand(flags: Flags, at: number): string {
     );
   }
   return text;
+}
+
+/**
+ * How calls are judged, in one line: through what they come to the worker, and by whom.
+ *
+ * @param status How the session stands.
+ * @returns Such as `callback, verified; judged by guard, posture`.
+ */
+export function gateLine(
+  { gate, judgedBy }: Pick<SessionStatus, "gate" | "judgedBy">,
+): string {
+  const kind = gate?.kind ?? "none";
+  const judges = judgedBy.length === 0
+    ? ""
+    : `; judged by ${judgedBy.join(", ")}`;
+  return `${kind}${gate?.verified ? ", verified" : ""}${judges}`;
 }
 
 /**

@@ -24,7 +24,7 @@ import { ensureHome, shortIdFor, workerFiles } from "../store/home.ts";
 import { readRegistry } from "../store/registry.ts";
 import { launch } from "./launch.ts";
 import { SESSION_FLAGS, sessionFlags } from "./session_flags.ts";
-import { homeOf, type WorkerVerb } from "./shared.ts";
+import { gateLine, homeOf, type WorkerVerb } from "./shared.ts";
 
 /** `start`: a worker in the background. */
 export const start: WorkerVerb = {
@@ -37,6 +37,8 @@ export const start: WorkerVerb = {
   --resume UUID | --session-id UUID, --model NAME, --script FILE
   --prompt TEXT             its first turn
   --allow TOOL              a tool that may run unasked (again for more)
+  --root DIR                may be written besides --cwd (again for more)
+  --no-guard                do not judge writes: only the posture does
   --asks attached|wait|deny what becomes of calls that only a person can approve (default: wait)
   --idle-grace-ms N --ask-timeout-ms N --stall-ms N --trust-project --force
 
@@ -49,7 +51,7 @@ Examples:
   bulkhead worker start docs --agent codex --cwd ../docs --asks wait
 `,
   flags: {
-    boolean: ["trust-project", "force", "here"],
+    boolean: ["guard", "trust-project", "force", "here"],
     string: [
       ...FLEET_FLAGS,
       "prompt",
@@ -60,7 +62,7 @@ Examples:
       "asks",
       ...SESSION_FLAGS,
     ],
-    collect: ["allow"],
+    collect: ["allow", "root"],
   },
   operands: [1, 1],
   async run(flags, io): Promise<number> {
@@ -123,6 +125,8 @@ Examples:
       if (value !== undefined) args.push(`--${flag}`, value);
     }
     for (const tool of flags.list("allow")) args.push("--allow", tool);
+    for (const root of flags.list("root")) args.push("--root", root);
+    if (flags.off("guard")) args.push("--no-guard");
     for (const flag of ["trust-project", "force"]) {
       if (flags.on(flag)) args.push(`--${flag}`);
     }
@@ -150,11 +154,10 @@ Examples:
         // Codex and OpenCode name their sessions themselves.
         session: status.sessionId ?? session,
         gate: status.gate,
+        judgedBy: status.judgedBy,
       });
     } else {io.out(
-        `${shortId}  ${status.state}  guard: ${status.gate?.kind ?? "none"}${
-          status.gate?.verified ? ", verified" : ""
-        }\n`,
+        `${shortId}  ${status.state}  gate: ${gateLine(status)}\n`,
       );}
     return 0;
   },
@@ -166,6 +169,12 @@ async function queue(
   io: CommandIo,
   fleet: FleetSettings,
 ): Promise<number> {
+  if (flags.off("guard")) {
+    throw new UsageError(
+      "Cannot queue the session: its guard is that of the machine that takes it",
+      "leave out --no-guard, or start it here with --here",
+    );
+  }
   const { queueCommand, requestOf } = await import("../fleet_nats/queue.ts");
   return await queueCommand(
     fleet,

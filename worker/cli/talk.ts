@@ -15,7 +15,7 @@ import type { OpenAsk } from "../asks.ts";
 import type { TurnStatus, WatchEvent } from "../client.ts";
 import { answerWords, choicesOf, chosenAnswer } from "./questions.ts";
 import { renderFrame, visible } from "./render.ts";
-import { client, operand, type WorkerVerb } from "./shared.ts";
+import { client, gateLine, operand, type WorkerVerb } from "./shared.ts";
 import { TerminalAnswers, terminalLines } from "./terminal.ts";
 import { printTurn } from "./turn_result.ts";
 
@@ -216,16 +216,13 @@ export const status: WorkerVerb = {
       printResult(io, { ...found });
       return 0;
     }
-    const gate = found.gate === null
-      ? "none"
-      : `${found.gate.kind}${found.gate.verified ? ", verified" : ""}`;
     io.out(
       `state    ${found.state}${found.stalled ? " (stalled)" : ""}\n` +
         `agent    ${found.agent}, pid ${found.childPid ?? "-"}${
           found.model === null ? "" : `, ${visible(found.model)}`
         }\n` +
         `session  ${found.sessionId ?? "-"}\n` +
-        `guard    ${gate}\n` +
+        `gate     ${gateLine(found)}\n` +
         `turns    ${found.pendingTurns} pending, ${found.openTasks} tasks, ${found.openAsks} asks\n` +
         `cost     $${found.costUsd.toFixed(4)}\n` +
         `frames   ${found.next}, silent for ${
