@@ -2,6 +2,7 @@ import { type IsolationLevel, probeIsolation } from "@bulkhead/sandbox";
 import type { CommandIo } from "@bulkhead/sandbox/command";
 import {
   type LoadedHook,
+  type LoadedPlugin,
   loadPlugins,
   type PluginsConfig,
   registerPlugins,
@@ -14,6 +15,7 @@ import {
 import { parseTrustPin } from "@bulkhead/plugins/trust";
 import { installDemoPlugin } from "./demo_plugin.ts";
 import type { ReadLine } from "@bulkhead/worker/terminal";
+import type { NativeTools, NativeToolsSetup } from "./native.ts";
 import type { RunArguments } from "./options.ts";
 import type { Places } from "./places.ts";
 import { pluginDirs } from "./plugin_dirs.ts";
@@ -56,14 +58,12 @@ export async function openTools(
   const pins: TrustPin[] = args.trusted.map(parseTrustPin);
   const dirs = await pluginDirs(args.pluginDirs);
   let level = args.isolation;
-  let demo: string | undefined;
   if (places.claims !== undefined) {
-    const plugin = await installDemoPlugin(home);
-    demo = plugin.dir;
-    pins.push(plugin.pin);
+    const { pin } = await installDemoPlugin(home);
+    pins.push(pin);
     notices.push(
       `plugin "greeting" is trusted for this demo by its content ${
-        plugin.pin.hash.slice(0, 19)
+        pin.hash.slice(0, 19)
       }…`,
     );
     level ??= "preferred";
@@ -74,7 +74,7 @@ export async function openTools(
     dirs: [...resolved.config.dirs, ...dirs],
     ...level === undefined ? {} : { sandbox: level },
   };
-  if (demo !== undefined || pins.length > 0 || args.pluginDirs.length > 0) {
+  if (pins.length > 0 || dirs.length > 0) {
     // Naming a plugin on the command line is switching plugins on.
     config.enabled = true;
     config.trust = { ...config.trust, enabled: true };
@@ -97,26 +97,37 @@ export async function openTools(
       }, then: bulkhead plugins trust`,
     );
   }
-  if (outcome.status === "loaded" && outcome.plugins.length > 0) {
+  if (outcome.status !== "loaded") {
+    return { registry, hooks: [], notices, close: nothingToClose };
+  }
+  const { plugins, hooks } = outcome;
+  if (plugins.length > 0) {
     notices.push(...await isolationNotice(config.sandbox));
   }
-  const native = outcome.status === "loaded"
-    ? outcome.plugins.filter((plugin) => plugin.native !== undefined)
-    : [];
-  let close = (): Promise<void> => Promise.resolve();
-  if (native.length > 0) {
-    const { openNative } = await import("./native.ts");
-    const isolation = config.sandbox;
-    const opened = await openNative(native, registry, { workspace, isolation });
-    notices.push(...opened.notices);
-    close = opened.close;
-  }
+  const setup = { workspace, isolation: config.sandbox };
+  const native = await openNativeOf(plugins, registry, setup);
   return {
     registry,
-    hooks: outcome.status === "loaded" ? outcome.hooks : [],
-    notices,
-    close,
+    hooks,
+    notices: [...notices, ...native.notices],
+    close: native.close,
   };
+}
+
+/** Starts the libraries of native plugins; what does that is loaded only when there are some. */
+async function openNativeOf(
+  plugins: readonly LoadedPlugin[],
+  registry: ToolRegistry,
+  setup: NativeToolsSetup,
+): Promise<NativeTools> {
+  const native = plugins.filter((plugin) => plugin.native !== undefined);
+  if (native.length === 0) return { notices: [], close: nothingToClose };
+  const { openNative } = await import("./native.ts");
+  return await openNative(native, registry, setup);
+}
+
+function nothingToClose(): Promise<void> {
+  return Promise.resolve();
 }
 
 /** One line when plugins run with less confinement than there could be; without any, loading them has said so. */
