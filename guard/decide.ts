@@ -179,6 +179,12 @@ export function needsShell(
 /** The calls that one call of a tool such as `batch` holds. */
 function innerCalls(input: unknown, cwd: string): ToolCall[] {
   const fields = fieldsOf(input);
+  const server = fields.get("server_name");
+  const tool = fields.get("tool_name");
+  if (typeof server === "string" && typeof tool === "string") {
+    const toolInput = fields.get("arguments") ?? fields.get("input");
+    return [{ toolName: `mcp__${server}__${tool}`, toolInput, cwd }];
+  }
   const list = ["tool_calls", "toolCalls", "tool_uses", "calls"].map((key) =>
     fields.get(key)
   ).find(Array.isArray);
@@ -295,7 +301,7 @@ function shellEffects(
     if (options.shell === undefined) return signEffects(command);
     return options.shell({
       command,
-      language: saysPowerShell(fields) ? "powershell" : language,
+      language: saysPowerShell(fields, call.toolName) ? "powershell" : language,
       cwd,
       home: options.home,
       env: options.env ?? {},

@@ -11,7 +11,7 @@ const WRITE_WORDS = words(
     "modify make mkdir touch truncate download export extract unzip unpack store overwrite clone " +
     "init screenshot format symlink link chmod commit checkout reset add stash merge worktree " +
     "rm mv cp fill set output dump generate backup record capture snapshot trace heapsnapshot zip " +
-    "compress archive install scaffold rmdir unlink",
+    "compress archive install scaffold rmdir unlink upsert trash wipe clean purge empty erase apply",
 );
 /** Words of git that change a repository; beside `git` only. */
 const GIT_WORDS = words(
@@ -24,21 +24,35 @@ const READ_WORDS = words(
 );
 /** What it is handed goes elsewhere. */
 const SEND_WORDS = words(
-  "upload send attach attachment post publish share submit deploy import ingest index transcribe ocr",
+  "upload send attach attachment post publish share submit deploy import ingest",
 );
 const MOVE_WORDS = words("move rename mv");
-const REMOVE_WORDS = words("move rename mv delete remove rm unlink");
+const REMOVE_WORDS = words(
+  "move rename mv delete remove rm rmdir unlink trash wipe purge empty erase",
+);
 const SHELL_WORDS = words(
-  "execute exec run shell bash sh terminal command cmd process console tmux",
+  "execute exec run shell bash sh terminal command cmd process console tmux eval evaluate repl ipython powershell",
 );
 /** Servers that drive a browser: a file that a tool of theirs names is what it saves. */
 const BROWSERS = /playwright|puppeteer|chrome|devtools|browser|selenium/i;
+/** Servers that run whatever their tools are called. */
+const RUNNERS =
+  /(?:^|[-_])(?:exec|terminal|shell|bash|process|commands?|cli|repl|powershell)(?:[-_]|$)/i;
+/** Tools of data bases; their statements may name files. */
+const STATEMENTS = /sqlite|duckdb/i;
+/** What is asked about something under way, whatever that is. */
+const REPORTS = words("status info history progress metadata stats");
 /** Servers of something that is no file system of this machine. */
 const REMOTE =
   /^(?:github|gitlab|bitbucket|notion|confluence|jira|atlassian|slack|discord|linear|asana|trello|airtable|sentry|figma|stripe|supabase|gdrive|google\w*|drive|gmail|dropbox|onedrive|sharepoint|hubspot|salesforce|zendesk|wordpress|cloudflare|vercel|netlify|aws|azure|gcp|s3|k8s|kubernetes|memory|maps|mongo\w*|postgres\w*|mysql|redis|elastic\w*|neo4j|qdrant|chroma|pinecone|weaviate)$/i;
 
 function words(text: string): ReadonlySet<string> {
   return new Set(text.split(" "));
+}
+
+/** The MCP server that a tool's name begins with. */
+function serverOf(toolName: string): string {
+  return /^mcp__(.+?)__/.exec(toolName)?.[1] ?? "";
 }
 
 /** What the words in a tool's name say. */
@@ -79,6 +93,7 @@ export function guessTool(name: string): ToolGuess {
   const has = (set: ReadonlySet<string>) => parts.some((part) => set.has(part));
   const git = parts.includes("git");
   const text = parts.join("_");
+  const server = serverOf(name);
   const edits = /(?:search|find)_(?:and_)?replace|_to_(?:file|disk|path)(?:_|$)/
     .test(text);
   const verb = edits
@@ -87,14 +102,17 @@ export function guessTool(name: string): ToolGuess {
       WRITE_WORDS.has(part) || READ_WORDS.has(part) ||
       git && GIT_WORDS.has(part)
     );
-  const reads = verb !== undefined && READ_WORDS.has(verb);
+  const reads = verb !== undefined && READ_WORDS.has(verb) ||
+    REPORTS.has(parts.at(-1) ?? "");
   const sends = has(SEND_WORDS) &&
     !/^(?:download|export|save|get)$/.test(verb ?? "");
   return {
     writes: verb !== undefined && !reads && !sends,
     reads,
     sends,
-    runs: has(SHELL_WORDS),
+    // What a browser evaluates runs in its page.
+    runs: !BROWSERS.test(server) &&
+      (has(SHELL_WORDS) || RUNNERS.test(server) || STATEMENTS.test(name)),
     moves: has(MOVE_WORDS),
     removes: has(REMOVE_WORDS),
     links: /(?:^|_)(?:sym|hard)?link(?:_|$)/.test(text),
@@ -110,7 +128,7 @@ const SOURCE_LIKE =
   /(?:^|_)(?:source|src|from|old_path|origin)$|^(?:input|source|src|from|old|original|template|reference)s?(?:_|$)/;
 /** Keys that name what a tool makes, whatever it is called. */
 const OUTPUT_LIKE =
-  /^(?:(?:save|saved|download|export)_(?:path|dir|directory|file|filename|folder|to|location|as)|(?:\w+_)?out(?:put)?s?(?:_(?:path|dir|directory|file|filename|folder|paths|name|location))?|outfile|savepath|dest(?:ination)?(?:_(?:path|dir|directory|file|folder))?)$/;
+  /^(?:(?:save|saved|download|export)_(?:path|dir|directory|file|filename|folder|to|location|as)|(?:\w+_)?out(?:put)?s?(?:_(?:\w+_)?(?:path|dir|directory|file|filename|folder|paths|name|location|pdf|png|image|csv|html))?|outfile|savepath|dst|dest(?:ination)?(?:_(?:path|dir|directory|file|folder))?)$/;
 /** Keys that name what a tool makes, unless its name says that it reads. */
 const TARGET_LIKE =
   /^(?:(?:target|new|to|backup|dump|screenshot|snapshot|trace|report|log|video|archive|zip|result)_(?:\w+_)?(?:path|dir|directory|file|filename|folder|location))$/;
@@ -122,7 +140,7 @@ const DRY_KEYS = ["dryRun", "dry_run"];
 const ACTION_KEYS = ["action", "operation", "op", "mode"];
 /** Keys of what is put into a file. */
 const CONTENT_LIKE =
-  /^(?:content|contents|file_content|file_contents|new_content|new_contents|file_text|new_str|new_string|new_text|text_content)$/;
+  /^(?:content|contents|file_content|file_contents|new_content|new_contents|file_text|new_str|new_string|new_text|text_content|diff|patch)$/;
 
 /** Keys that say the paths beside them belong to another machine. */
 const REMOTE_KEYS = [
@@ -152,7 +170,7 @@ export function otherTargets(
   const fields = fieldsOf(input);
   // A trial run only shows what it would change.
   if (DRY_KEYS.some((key) => fields.get(key) === true)) return [];
-  const server = /^mcp__(.+?)__/.exec(toolName)?.[1] ?? "";
+  const server = serverOf(toolName);
   const found = new Set<string>();
   collect(
     input,
@@ -209,7 +227,7 @@ function collect(
     );
   const other = names.some((name) =>
     OUTPUT_LIKE.test(name) || TARGET_LIKE.test(name) ||
-    /^dest|^target|^to$|new_?path/.test(name)
+    /^dest|^dst$|^target|^to$|new_?path/.test(name)
   );
   for (const [key, item] of fields) {
     const name = snakeCase(key);

@@ -14,6 +14,7 @@ const DIRECTORY_KEYS = [
   "workingDir",
   "working_dir",
   "work_dir",
+  "dir",
   "dir_path",
   "directory",
   "cwd",
@@ -27,9 +28,16 @@ const COMMAND_KEYS = [
   "command_line",
   "commandLine",
   "argv",
-  "code",
-  "cell_source",
 ];
+/** Keys of code. */
+const CODE_KEYS = ["code", "cell_source", "source", "snippet", "expression"];
+/** Keys of a program whose arguments stand beside it. */
+const PROGRAM_KEYS = ["program", "executable", "binary"];
+/** Keys of its arguments. */
+const ARGUMENT_KEYS = ["args", "arguments", "argv"];
+/** Keys of a statement of SQL, and of the file it works on. */
+const STATEMENT_KEYS = ["query", "sql", "statement"];
+const DATABASE_KEYS = ["db_path", "dbPath", "database", "db", "path"];
 /** Keys of what is typed into a shell that runs already. */
 const TYPED_KEYS = ["input", "chars", "text", "keys"];
 
@@ -59,11 +67,17 @@ export function directoryOf(
  * Whether a call says that its command is one of PowerShell.
  *
  * @param fields The call's input.
+ * @param toolName The tool's name.
  * @returns `true` when it does.
  */
-export function saysPowerShell(fields: Map<string, unknown>): boolean {
+export function saysPowerShell(
+  fields: Map<string, unknown>,
+  toolName: string,
+): boolean {
   const shell = fields.get("shell");
-  return typeof shell === "string" && /^(?:powershell|pwsh)/i.test(shell);
+  return typeof shell === "string"
+    ? /^(?:powershell|pwsh)/i.test(shell)
+    : /powershell|pwsh/i.test(toolName);
 }
 
 /**
@@ -91,14 +105,14 @@ export function commandsOf(
 ): (string | string[])[] {
   const action = fieldsOf(fields.get("action"));
   if (action.has("command")) return commandsOf(action, toolName);
+  const args = ARGUMENT_KEYS.map((key) => fields.get(key)).find(Array.isArray);
   for (const key of COMMAND_KEYS) {
     const value = fields.get(key);
     if (typeof value === "string") {
       if (value.trim() === "") return [];
-      if (/^(?:code|cell_source)$/.test(key)) {
-        return codeOf(value, fields, toolName);
-      }
-      return [withArguments(value, fields.get("args"))];
+      return saysCode(fields)
+        ? codeOf(value, fields, toolName)
+        : [withArguments(value, args)];
     }
     if (!Array.isArray(value)) continue;
     const items = value.map((item) =>
@@ -108,11 +122,42 @@ export function commandsOf(
     if (key === "commands") return [items.join("\n")];
     return items.length === 1 ? items : [items];
   }
-  if (!TYPES.test(toolName)) return [];
-  const typed = TYPED_KEYS.map((key) => fields.get(key)).find((text) =>
-    typeof text === "string" && text.trim() !== ""
-  );
-  return typeof typed === "string" ? [typed] : [];
+  const program = textOf(fields, PROGRAM_KEYS);
+  if (program !== undefined) return [withArguments(program, args)];
+  const code = textOf(fields, CODE_KEYS);
+  if (code !== undefined) return codeOf(code, fields, toolName);
+  const statement = textOf(fields, STATEMENT_KEYS);
+  if (statement !== undefined) {
+    return /sqlite|duckdb/i.test(toolName)
+      ? [["sqlite3", textOf(fields, DATABASE_KEYS) ?? ":memory:", statement]]
+      : [];
+  }
+  // `mcp__cli__git` with its arguments alone
+  const own = /^mcp__.*cli__(\w+)$/.exec(toolName)?.[1];
+  if (own !== undefined && args !== undefined) {
+    return [withArguments(own, args)];
+  }
+  const typed = TYPES.test(toolName) ? textOf(fields, TYPED_KEYS) : undefined;
+  return typed === undefined ? [] : [typed];
+}
+
+function textOf(
+  fields: Map<string, unknown>,
+  keys: readonly string[],
+): string | undefined {
+  for (const key of keys) {
+    const value = fields.get(key);
+    if (typeof value === "string" && value.trim() !== "") return value;
+  }
+  return undefined;
+}
+
+/** Whether a call says that its script is one of another language than the shell's. */
+function saysCode(fields: Map<string, unknown>): boolean {
+  const said = fields.get("language") ?? fields.get("lang");
+  return typeof said === "string" &&
+    /^(?:python|py|javascript|js|typescript|ts|node|deno|ruby|perl|php|r|lua)/i
+      .test(said);
 }
 
 /** Tools that type into a shell. */
@@ -139,22 +184,47 @@ function codeOf(
     return [code];
   }
   const script = ["node", "-e", code];
-  if (/python|jupyter|notebook|cell|__ide__/i.test(hint)) return cellOf(code);
-  if (/javascript|typescript|node|deno|bun|^[jt]sx?$/i.test(hint)) {
+  if (/(?:^|_)r$|rscript/i.test(hint)) return [["Rscript", "-e", code]];
+  if (/ruby|perl|php|lua/i.test(hint)) {
+    const [program = ""] = /ruby|perl|php|lua/i.exec(hint) ?? [];
+    return [[program.toLowerCase(), program === "php" ? "-r" : "-e", code]];
+  }
+  if (/python|jupyter|notebook|cell|kernel|__ide__/i.test(hint)) {
+    return cellOf(code);
+  }
+  if (
+    /javascript|typescript|node|deno|bun|^[jt]sx?$|(?:^|_)js(?:_|$)/i.test(hint)
+  ) {
     return [script];
   }
   return said === "" ? [...cellOf(code), script] : [];
 }
 
-/** A cell of a notebook: Python, lines for the shell behind `!`, or a whole script of the shell. */
+/**
+ * A cell of a notebook: Python, lines for the shell behind `!`, a directory behind `%cd`, or a
+ * whole script or file behind `%%`.
+ */
 function cellOf(code: string): (string | string[])[] {
-  const script = /^\s*%%(?:bash|sh|script\s+\w+)\b[^\n]*\n([^]*)/.exec(code)
-    ?.[1];
-  if (script !== undefined) return [script];
+  const [, magic = "", place = "", text = ""] =
+    /^\s*%%(\w+)(?:[ \t]+([^\n]*))?\n([^]*)/.exec(code) ?? [];
+  if (/^(?:bash|sh|script|system)$/.test(magic)) return [text];
+  if (/^(?:writefile|file)$/.test(magic)) {
+    return [["tee", ...place.trim().split(/\s+/)]];
+  }
   const lines = code.split("\n");
+  const rest = lines.map((line) => {
+    const [, directory] = /^\s*%cd\s+(\S+)/.exec(line) ?? [];
+    if (directory === undefined) return /^\s*[!%]/.test(line) ? "" : line;
+    return `import os; os.chdir(${JSON.stringify(directory)})`;
+  }).filter((line) => !/^\s*\w+\s*=\s*!/.test(line)).join("\n");
   const shell = lines.flatMap((line) =>
-    /^\s*(?:!|%(?:sx|system)\s)\s*(.+)/.exec(line)?.[1] ?? []
-  );
-  const rest = lines.filter((line) => !/^\s*[!%]/.test(line)).join("\n");
-  return [...shell, ["python3", "-c", rest]];
+    /^\s*(?:(?:\w+\s*=\s*)?!+|%(?:sx|system)\s)\s*(.+)/.exec(line)?.[1] ??
+      /^\s*%(cd\s+\S+)/.exec(line)?.[1] ??
+      (/^\s*%(?:save|logstart)\s+(?:-\w+\s+)*(\S+)/.exec(line)?.[1] ?? "")
+        .replace(/^(?=.)/, "touch ")
+  ).filter((line) => line !== "");
+  return [
+    ...shell.length === 0 ? [] : [shell.join("\n")],
+    ["python3", "-c", rest],
+  ];
 }

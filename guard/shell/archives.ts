@@ -381,6 +381,9 @@ export const ARCHIVES: Readonly<Record<string, CallReader>> = {
   zstd,
   unzstd: zstd,
   ar,
+  "llvm-ar": ar,
+  "gcc-ar": ar,
   strip,
+  "llvm-strip": strip,
   zip,
 };

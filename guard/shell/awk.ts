@@ -14,6 +14,8 @@ export const readAwk: CallReader = (call) => {
   const read = readOptions(call.args, {
     takes:
       "-F -v -f -i -e -l -E --field-separator --assign --file --include --source --load --exec -W",
+    writes: "--dump-variables --pretty-print --profile --debug",
+    attached: "-o -p -d",
     stopsAtOperand: true,
   });
   const names = new Map<string, string>();
@@ -21,6 +23,9 @@ export const readAwk: CallReader = (call) => {
   let inPlace = false;
   for (const [name, value] of read.options) {
     if (value === undefined) continue;
+    if (/^-(?:[opd]|-dump-variables|-pretty-print|-profile)$/.test(name)) {
+      if (value !== "-") writes(call, value);
+    }
     if (name === "-v" || name === "--assign") assign(names, value);
     if (name === "-e" || name === "--source") programs.push(value);
     if ((name === "-i" || name === "--include") && value === "inplace") {

@@ -78,6 +78,12 @@ const cmake: CallReader = (call) => {
       "-D -U -G -T -A -C -S -H -P --target --config --parallel -j --preset --component",
     writes: "-B --build --install --prefix",
   });
+  for (const arg of args) {
+    const path =
+      /^--(?:graphviz|trace-redirect|profiling-output|debug-trycompile-dir)=(.+)$/
+        .exec(arg)?.[1];
+    if (path !== undefined) writes(call, path);
+  }
   if (hasOption(read, "-P", "--version", "--help", "-N")) return UNKNOWN_STREAM;
   if (hasOption(read, "--install")) {
     const prefix = optionValue(read, "--prefix");

@@ -12,6 +12,7 @@ import type { EffectMode } from "../effect.ts";
 import { CodeModules } from "./code_modules.ts";
 import { CodeArguments } from "./code_arguments.ts";
 import {
+  CALLED_MODULES,
   EXECS,
   FIRST,
   MOVES,
@@ -140,7 +141,7 @@ class Scanner {
     const bare = !bracket &&
       (this.#language === "ruby" || this.#language === "perl") &&
       (this.#tokens[i + 1]?.kind === "text" || name === "open" ||
-        name === "chmod" || name === "unlink");
+        /^(?:chmod|unlink|utime|sysopen)$/.test(name));
     // Bun's and zx' own shell: $`touch x`.
     const template = this.#tokens[i + 1];
     if (
@@ -158,13 +159,37 @@ class Scanner {
       const target = this.#arguments.writtenByR(i, start);
       if (target !== undefined) this.#write(target, "content");
     }
+    if (
+      (name === "sync" || name === ")") &&
+      this.#modules.follows(i, CALLED_MODULES)
+    ) return this.#firstOf(start);
     if (!this.#modules.trusted(i, name)) return;
+    if (name === "sysopen") {
+      const path = this.#arguments.at(start, 1);
+      const flags = this.#arguments.words(start);
+      if (
+        path !== undefined && /O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)/.test(flags)
+      ) {
+        this.#write(path, "content");
+      }
+      return;
+    }
+    if (name === "error_log" && this.#language === "php") {
+      const path = this.#arguments.at(start, 2);
+      if (path !== undefined) this.#write(path, "content");
+      return;
+    }
+    if (name === "screenshot" || name === "pdf") {
+      const path = this.#arguments.named(start, "path");
+      if (path !== undefined) this.#write(path, "content");
+    }
     const exact = this.#values.value(start) ??
       this.#arguments.leading(start, "file");
     const first = exact ?? this.#values.partial(start);
     if (
       name === "open" || name === "fopen" || name === "openSync" ||
       name === "createFile" || name === "file" || name === "ZipFile" ||
+      name === "SplFileObject" ||
       name === "File" && this.#modules.follows(i, /^h5py$/) ||
       name === "Dataset" && this.#modules.follows(i, /^netCDF4$/)
     ) {
@@ -291,7 +316,10 @@ class Scanner {
     else if (FIRST.test(name)) this.#write(first.text, "content");
     else if (
       name === "write" &&
-      this.#modules.follows(i, /^(?:File|Bun|IO|sf|soundfile|wavfile)$/)
+      (this.#modules.follows(
+        i,
+        /^(?:File|Bun|IO|sf|soundfile|wavfile|tree|ElementTree|etree)$/,
+      ) || this.#afterCall(i, "ElementTree"))
     ) {
       this.#write(first.text, "content");
     } else if (
@@ -438,6 +466,24 @@ class Scanner {
         `${root}/`.startsWith(normalizePath(directory).replace(/\/?$/, "/"))
       );
     return above ? undefined : start + SEG;
+  }
+
+  /** Whether a method is one of what a call just made: `ElementTree(x).write(…)`. */
+  #afterCall(i: number, made: string): boolean {
+    if (!this.#isMark(i - 1, ".") || !this.#isMark(i - 2, ")")) return false;
+    let depth = 0;
+    for (let j = i - 2; j > 0 && j > i - 60; j--) {
+      if (this.#isMark(j, ")")) depth++;
+      else if (this.#isMark(j, "(") && --depth === 0) {
+        return this.#tokens[j - 1]?.value === made;
+      }
+    }
+    return false;
+  }
+
+  #firstOf(start: number): void {
+    const path = this.#values.value(start)?.text;
+    if (path !== undefined) this.#write(path, "tree");
   }
 
   #keyword(start: number): void {

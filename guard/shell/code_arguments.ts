@@ -4,7 +4,7 @@
  * @module
  */
 import { ANY, SEG } from "../holes.ts";
-import { R_FIRST, R_SECOND } from "./code_names.ts";
+import { R_FIRST, R_NAMED, R_SECOND } from "./code_names.ts";
 import type { CodeValues, Valued } from "./code_values.ts";
 import type { Token } from "./tokens.ts";
 
@@ -283,6 +283,9 @@ export class CodeArguments {
       this.named(start, "filename");
     if (R_FIRST.test(name)) return named ?? this.at(start, 0);
     if (R_SECOND.test(name)) return named ?? this.at(start, 1);
-    return name === "save" ? named : undefined;
+    if (!R_NAMED.test(name)) return undefined;
+    return named ?? this.named(start, "output_file") ??
+      this.named(start, "output_dir") ?? this.named(start, "output") ??
+      this.named(start, "exdir");
   }
 }

@@ -36,7 +36,7 @@ export class CodeModules {
     if (name === "open" && this.#values.isMark(i - 1, ".")) {
       return this.follows(
         i,
-        /^(?:os|io|codecs|gzip|bz2|lzma|fs|fsp|promises|File|Deno|Pathname|aiofiles|tarfile|zipfile|ZipFile|shelve|dbm|builtins)$/,
+        /^(?:os|io|codecs|gzip|bz2|lzma|fs|fsp|promises|File|Deno|Pathname|aiofiles|tarfile|zipfile|ZipFile|shelve|dbm|builtins|CSV|GzipWriter|Zip|Zlib)$/,
       );
     }
     if (name === "exec") {

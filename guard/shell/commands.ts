@@ -5,12 +5,16 @@
  */
 import { archiveCommands } from "./commands_archives.ts";
 import { buildCommands } from "./commands_builds.ts";
+import { compilerCommands } from "./commands_compilers.ts";
 import { dataCommands } from "./commands_data.ts";
 import { documentCommands } from "./commands_documents.ts";
 import { fileCommands } from "./commands_files.ts";
+import { javascriptCommands } from "./commands_javascript.ts";
 import { operationCommands } from "./commands_operations.ts";
 import { projectCommands } from "./commands_projects.ts";
+import { pythonCommands } from "./commands_python.ts";
 import { sourceCommands } from "./commands_sources.ts";
+import { toolchainCommands } from "./commands_toolchains.ts";
 import { transferCommands } from "./commands_transfers.ts";
 import { READS, type VerbSpec, type VerbTable } from "./verb_spec.ts";
 
@@ -26,7 +30,7 @@ const READERS =
   "dig nslookup host ping traceroute netstat ss ip ifconfig nc ncat telnet kill pkill killall sleep " +
   "wait jobs fg bg clear reset tput stty dmesg journalctl getent getconf ulimit mongosh " +
   "tokei cloc shellcheck hadolint yamllint jsonlint pyright tflint actionlint " +
-  "lsblk blkid findmnt vmstat iostat sar acpi sensors fc-list codesign spctl otool lipo " +
+  "lsblk blkid findmnt vmstat iostat sar acpi sensors fc-list spctl otool lipo " +
   "look spell aspell units bat batcat delta difft fzf tldr nvidia-smi ";
 
 /** Programs whose arguments are text, or run elsewhere: what looks like an option is none. */
@@ -42,7 +46,11 @@ export const VERB_TABLES: readonly VerbTable[] = [
   archiveCommands,
   transferCommands,
   dataCommands,
+  compilerCommands,
   buildCommands,
+  javascriptCommands,
+  pythonCommands,
+  toolchainCommands,
   documentCommands,
   operationCommands,
   projectCommands,

@@ -107,7 +107,6 @@ export const archiveCommands: VerbTable = verbTable(() => ({
   p7zip: { operands: "all", unless: "-c" },
   ...each("rar unrar arj zpaq zoo unace", { ...LETTERS, singleDash: true }),
   unar: {
-    operands: undefined,
     takes: "-e -E -p -password -encoding -indexes",
     writes: "-o -output-directory",
     singleDash: true,

@@ -53,6 +53,7 @@ export const dataCommands: VerbTable = verbTable(() => ({
   ...each(
     "mysqld mariadbd mysql_install_db mariadb-install-db xtrabackup mariabackup",
     {
+      exact: true,
       takes: "--user --basedir --defaults-file --backup-dir",
       writes: "--datadir --target-dir --log-error --pid-file --socket --tmpdir",
     },
@@ -147,6 +148,7 @@ export const dataCommands: VerbTable = verbTable(() => ({
     writes: "-d --migrations-dir -s --schema-file",
   },
   ...each("flyway liquibase", {
+    singleDash: true,
     writes:
       "-outputFile --outputFile --output-file --changelog-file --changeLogFile --log-file --report-filename",
     takes: "--url --username",
@@ -191,5 +193,5 @@ export const dataCommands: VerbTable = verbTable(() => ({
     writes: "-o",
     singleDash: true,
   }),
-  augtool: { operands: undefined, takes: "-r -I -f" },
+  augtool: { takes: "-r -I -f" },
 }));

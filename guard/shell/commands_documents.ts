@@ -108,6 +108,11 @@ export const documentCommands: VerbTable = verbTable(() => ({
   "rsvg-convert": { takes: "-w -h -f -d -p", writes: "-o --output" },
   scrot: { operands: "all", takes: "-d -q" },
   screencapture: { operands: "all" },
+  codesign: {
+    operands: "all",
+    onlyWith: "-s --sign --remove-signature",
+    takes: "--entitlements -i -o --options --timestamp",
+  },
   // In-place formatters and fixers
   prettier: {
     operands: "all",
@@ -187,10 +192,6 @@ export const documentCommands: VerbTable = verbTable(() => ({
     onlyWith: "-i --inplace",
     takes: "-o -p --output-format --input-format",
   },
-  nbstripout: {
-    operands: "all",
-    unless: "-t --textconv --dry-run --is-installed --status",
-  },
   rubocop: {
     operands: "all",
     onlyWith: "-a -A --autocorrect --autocorrect-all --auto-correct",
@@ -202,7 +203,7 @@ export const documentCommands: VerbTable = verbTable(() => ({
     operands: "all",
     onlyWith: "-fix -fix-errors --fix --fix-errors",
     takes: "-p -checks",
-    writes: "-export-fixes",
+    writes: "-export-fixes --export-fixes",
     singleDash: true,
   },
   sqlfluff: { subs: { fix: ALL, format: ALL } },

@@ -25,6 +25,20 @@ export const operationCommands: VerbTable = verbTable(() => ({
   crane: { subs: { pull: PULLS, export: PULLS } },
   oras: { subs: { pull: { writes: "-o --output" } } },
   cabextract: { takes: "-F -p", writes: "-d --directory" },
+  ...each("debootstrap mmdebstrap cdebootstrap", {
+    operands: "second",
+    takes: "--arch --include --exclude --variant --components --mode",
+  }),
+  // Browsers without a window
+  ...each(
+    "chromium chromium-browser google-chrome google-chrome-stable chrome microsoft-edge msedge brave firefox",
+    {
+      takes: "--window-size --virtual-time-budget -P",
+      writes:
+        "--screenshot --print-to-pdf --user-data-dir --disk-cache-dir --log-file --crash-dumps-dir --profile -profile --dump-dir",
+      singleDash: true,
+    },
+  ),
   // Networks
   nmap: {
     takes: "-p -iL -e -S -D -T --script --script-args --exclude",
@@ -41,8 +55,5 @@ export const operationCommands: VerbTable = verbTable(() => ({
   swift: {
     takes: "-c --configuration --product --target -Xswiftc",
     writes: "--scratch-path --build-path --cache-path --package-path -o",
-  },
-  zig: {
-    writes: "-p --prefix --cache-dir --global-cache-dir",
   },
 }));

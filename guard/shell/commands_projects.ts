@@ -23,7 +23,6 @@ export const projectCommands: VerbTable = verbTable(() => ({
       export: { writes: "-o --output" },
     },
   },
-  mix: { subs: { new: { operands: "first" } } },
   flutter: {
     subs: { create: { operands: "final", takes: "--org -t --platforms" } },
   },

@@ -78,7 +78,7 @@ export const sourceCommands: VerbTable = verbTable(() => ({
         operands: "rest",
         takes: "-r",
       }),
-      import: { operands: undefined, takes: "-m" },
+      import: { takes: "-m" },
     },
   },
   svnadmin: {
@@ -162,7 +162,6 @@ export const sourceCommands: VerbTable = verbTable(() => ({
     cwd: "-d",
     takes: "-c -p -u -P -C",
     subs: each("sync edit revert submit add delete", {
-      operands: undefined,
       here: true,
       takes: "-c",
     }),

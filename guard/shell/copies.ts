@@ -283,7 +283,10 @@ function kubeConfig(call: Call): string {
 const gcloud: CallReader = (call) => {
   const text = call.args.join(" ");
   if (/ get-credentials(?: |$)/.test(text)) writes(call, kubeConfig(call));
-  if (/ config-ssh(?: |$)/.test(text)) writes(call, "~/.ssh/config");
+  if (/ config-ssh(?: |$)/.test(text)) {
+    const home = readVariable("HOME", call.state, call.context)?.[0] ?? ANY;
+    writes(call, `${home}/.ssh/config`);
+  }
   const key = /\bkeys create (\S+)/.exec(text)?.[1];
   if (key !== undefined) writes(call, key);
   applyGuess(call);

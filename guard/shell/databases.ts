@@ -32,7 +32,7 @@ const sqlite: CallReader = (call) => {
     writes(call, database.replace(/^file:([^?]*).*$/, "$1"));
   }
   const outputs = text.matchAll(
-    /(?:^|\n)\s*\.(?:output|once|backup|save|log|trace|clone|excel)\s+(?:main\s+)?(?:-\w+\s+)*["']?([^\s"';]+)|\b(?:into|export\s+database|copy\b[^;]*?\bto|writefile\s*\()\s*['"]([^'"]+)['"]/gi,
+    /(?:^|\n)\s*\.(?:output|once|backup|save|log|trace|clone|excel)[^\S\n]+(?:main\s+)?(?:-\w+\s+)*["']?([^\s"';]+)|\b(?:into|export\s+database|copy\b[^;]*?\bto|writefile\s*\()\s*['"]([^'"]+)['"]/gi,
   );
   for (const match of outputs) {
     const path = match[1] ?? match[2] ?? "";

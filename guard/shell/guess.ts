@@ -17,7 +17,7 @@ const OUTPUT_OPTION = new RegExp(
     ".*[-_]out(?:put)?(?:[-_]?(?:dir(?:ectory)?|file|path))?",
     `(?:dest|destination|target)(?:${PLACE})?`,
     "log[-_]?file|logs?[-_]?(?:dir(?:ectory)?|path)",
-    `(?:reports?|results?|artifacts?|coverage|screenshots?|videos?|temp|tmp|cache|build|dist|downloads?|install|scratch|export|save|dump|snapshots?|backups?|extract|generated?|gen|site|scan[-_]?results?)${PLACE}`,
+    `(?:reports?|results?|artifacts?|coverage|screenshots?|videos?|temp|tmp|cache|build|dist|downloads?|install|scratch|base|export|save|dump|snapshots?|backups?|extract|generated?|gen|site|scan[-_]?results?)${PLACE}`,
     "save(?:[-_]?as)?|export|write[-_]?to|junit[-_]?xml|pid[-_]?file",
   ].join("|") + ")$",
   "i",
@@ -50,7 +50,9 @@ export interface GuessOptions {
  */
 export function applyGuess(call: Call, options: GuessOptions = {}): void {
   const { short = true, subs = false } = options;
-  const { args } = call;
+  // What stands behind `--` is no option of this program.
+  const end = call.args.indexOf("--");
+  const args = end === -1 ? call.args : call.args.slice(0, end);
   for (let i = 0; i < args.length; i++) {
     const arg = args[i] ?? "";
     if (!arg.startsWith("-")) continue;

@@ -7,7 +7,7 @@ import { readAwk } from "./awk.ts";
 import { type CallReader, refuses, writes } from "./call.ts";
 import { scanCode } from "./code.ts";
 import { INSTALL } from "./installs.ts";
-import { readOptions } from "./options.ts";
+import { optionValue, readOptions } from "./options.ts";
 import { denoPackages, nodePackages } from "./packages_node.ts";
 import { readPowerShell } from "./powershell.ts";
 import { readSed } from "./sed.ts";
@@ -118,7 +118,19 @@ const deno: CallReader = (call) => {
       stopsAtOperand: true,
     });
     const [file, ...args] = read.operands;
+    // `npm:prettier@3`, `jsr:@scope/name`
+    const program = /^(?:npm|jsr):(?:@[^/]+\/)?([^@/]+)/.exec(file ?? "")?.[1];
+    if (program !== undefined) {
+      return call.context.run.argv(
+        [program, ...args],
+        call.state.fork(),
+        call.stdin,
+      );
+    }
     if (file !== undefined) return script(call, file, args, "javascript");
+  } else if (sub === "task") {
+    const place = optionValue(readOptions(rest, { takes: "--cwd" }), "--cwd");
+    if (place !== undefined) writes({ ...call, name: "deno task" }, place);
   }
   const installed = denoPackages(call);
   if (installed === undefined) applyTable(call);
@@ -212,10 +224,30 @@ const expect: CallReader = (call) => {
   for (const match of text.matchAll(/\bspawn\s+([^;\n]+)/g)) {
     call.context.run.text(match[1] ?? "", call.state.fork(), {});
   }
+  for (const match of text.matchAll(/\blog_file\s+(?:-\w+\s+)*([^\s;]+)/g)) {
+    writes(call, match[1] ?? "");
+  }
   return UNKNOWN_STREAM;
 };
 
 const R = interpreter("r", "-e");
+
+/** `R CMD build --output=x`, `R CMD BATCH in out`, or code as for `Rscript`. */
+const rTools: CallReader = (call) => {
+  const [cmd, tool = "", ...rest] = call.args;
+  if (cmd !== "CMD") return rscript(call);
+  const read = readOptions(rest, {
+    takes: "-l --library -o --output -d --outdir",
+  });
+  const output = optionValue(read, "-o", "--output", "-d", "--outdir");
+  if (output !== undefined) writes(call, output);
+  if (/^(?:INSTALL|REMOVE)$/.test(tool)) {
+    refuses(call, { ...INSTALL, verb: `R CMD ${tool}` });
+  }
+  if (tool === "BATCH") writes(call, read.operands[1] ?? ".");
+  if (/^(?:build|check)$/.test(tool) && output === undefined) writes(call, ".");
+  return UNKNOWN_STREAM;
+};
 
 const rscript: CallReader = (call) => {
   if (/\binstall\.packages\(/.test(call.args.join(" "))) {
@@ -245,6 +277,7 @@ export const INTERPRETERS: Readonly<Record<string, CallReader>> = {
   php: interpreter("php", "-r", "-d -c -f -B -R -E"),
   lua: interpreter("lua", "-e", "-l"),
   luajit: interpreter("lua", "-e", "-l"),
+  R: rTools,
   Rscript: rscript,
   awk: readAwk,
   gawk: readAwk,

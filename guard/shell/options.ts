@@ -89,6 +89,13 @@ export function readOptions(
       operands.push(...args.slice(i + 1));
       break;
     }
+    const slashed = grammar.singleDash && arg.startsWith("/")
+      ? /^(\/\w+):(.+)/.exec(arg)
+      : null;
+    if (slashed?.[1] !== undefined && takes.has(slashed[1])) {
+      options.push([slashed[1], slashed[2]]);
+      continue;
+    }
     if (!arg.startsWith("-") || arg === "-") {
       if (grammar.stopsAtOperand) {
         operands.push(...args.slice(i));
@@ -107,10 +114,18 @@ export function readOptions(
         : long.find((option) =>
           // Not of names like `--outDir`: programs that have such take them whole.
           option.startsWith(written) &&
-          !/[A-Z]/.test(option.slice(written.length, written.length + 1))
+          !/[A-Z]/.test(option.slice(written.length, written.length + 1)) &&
+          // `--backup` is an option of its own, not the beginning of `--backup-dir`.
+          (equals !== -1 || option[written.length] !== "-")
         ) ?? written;
       const colon = arg.indexOf(":");
-      if (
+      const glued = grammar.attached === undefined
+        ? undefined
+        : [...attached].find((one) =>
+          arg.startsWith(one) && arg.length > one.length && !takes.has(written)
+        );
+      if (glued !== undefined) options.push([glued, arg.slice(glued.length)]);
+      else if (
         grammar.singleDash && colon > 0 && takes.has(arg.slice(0, colon)) &&
         !takes.has(name)
       ) options.push([arg.slice(0, colon), arg.slice(colon + 1)]);

@@ -6,7 +6,7 @@
  */
 import { type Call, type CallReader, refuses, writes } from "./call.ts";
 import { INSTALL } from "./installs.ts";
-import { hasOption, readOptions } from "./options.ts";
+import { hasOption, readOptions, writtenValues } from "./options.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
 import { applyGuess } from "./guess.ts";
 import { applyTable } from "./verbs.ts";
@@ -25,7 +25,7 @@ const MAKES =
   "write\\w*|append\\w*|spit|spurt|touch|rm|rm_rf|remove\\w*|delete\\w*|unlink|mkdir\\w*|mkpath|makedirs|" +
   "createFile|createDirector(?:y|ies)|createTempFile|make-directory|delete-file|FileWriter|FileOutputStream|" +
   "PrintWriter|RandomAccessFile|open-output-file|with-output-to-file|call-with-output-file|csvwrite|dlmwrite|" +
-  "with-open-file|write-region|make-parents|truncate|chmod|set_permissions";
+  "open_out\\w*|save|saveas|savefig|csvwrite|writetable|writematrix|writecell|imwrite|audiowrite|write-region|make-parents|truncate|chmod|set_permissions";
 const COPIES = "cp|cp_r|mv|copy\\w*|move\\w*|rename\\w*|ln_s\\w*|symlink|link";
 
 /** Patterns that are built when the first such program is met; their first group is the path. */
@@ -41,6 +41,11 @@ function patterns(): readonly RegExp[] {
     // `open("/x", "w")`, and Tcl's `open /x w`.
     String
       .raw`\b(?:f?open|File)(?:\s+|\s*\(\s*)(?:${PATH}|((?:/|\.\./|~/)[^\s)\]]+))[\s,]+:?["'\[]*(?:[wa]\+?|[rb]\+|write|append)\b`,
+    // Lisp's `(with-open-file (s "/x" :direction :output)`
+    String
+      .raw`\bopen(?:-file)?\s+(?:\(\s*\S+\s+)?${PATH}[^()]*:(?:output|append|io)\b`,
+    // Swift's `write(toFile: "/x"`
+    String.raw`\b(?:toFile|to|atPath|filename|into)\s*:\s*${MADE}${PATH}`,
     // A method behind a path: `new File("/x").text = …`, `"/x".IO.spurt`.
     String
       .raw`${PATH}\s*\)?(?:\.IO)?\s*\.\s*(?:text\s*=|bytes\s*=|write\w*|append\w*|delete\w*|mkdirs?|createNewFile|with(?:Writer|PrintWriter|OutputStream)|spurt|unlink|touch|leftShift|renameTo)`,
@@ -117,6 +122,8 @@ function coded(options: string, sub?: string): CallReader {
   };
 }
 
+const M4 = { writes: "-F --freeze-state -o --error-output --debugfile" };
+
 /** The programs by name. */
 export const OTHER_LANGUAGES: Readonly<Record<string, CallReader>> = {
   julia: (call) => {
@@ -150,5 +157,79 @@ export const OTHER_LANGUAGES: Readonly<Record<string, CallReader>> = {
   octave: coded("--eval"),
   matlab: coded("-batch -r"),
   crystal: coded("", "eval"),
+  swift: (call) => {
+    if (call.args[0] !== "-e") {
+      if (!applyTable(call)) applyGuess(call);
+      return UNKNOWN_STREAM;
+    }
+    return coded("-e")(call);
+  },
+  maxima: coded("-r --run-string --batch-string"),
+  gnuplot: (call) => {
+    const text = [...call.args, call.stdin.text ?? ""].join("\n");
+    for (
+      const match of text.matchAll(
+        /\bset\s+(?:out(?:put)?|print|table)\s+["']([^"']+)["']/g,
+      )
+    ) {
+      writes(call, match[1] ?? "", "content", LABEL);
+    }
+    for (
+      const match of text.matchAll(/\bsave\s+(?:\w+\s+)?["']([^"']+)["']/g)
+    ) {
+      writes(call, match[1] ?? "", "content", LABEL);
+    }
+    return coded("-e")(call);
+  },
+  m4: (call) => {
+    const read = readOptions(call.args, {
+      takes: "-D -U -I -B -E -H -L -t -l",
+      writes: "-F --freeze-state -o --error-output --debugfile",
+    });
+    for (const path of writtenValues(read, M4)) writes(call, path);
+    const texts = [
+      call.stdin.text ?? "",
+      ...read.operands.map((file) =>
+        call.context.readFile(file, call.state).text ?? ""
+      ),
+    ];
+    for (
+      const match of texts.join("\n").matchAll(/\be?syscmd\(\s*[`"]?([^)'"]+)/g)
+    ) {
+      call.context.run.text(match[1] ?? "", call.state.fork(), {});
+    }
+    return UNKNOWN_STREAM;
+  },
+  mlr: (call) => {
+    const read = readOptions(call.args, {
+      takes: "--from -n --ifs --ofs --c2p",
+      stopsAtOperand: true,
+    });
+    if (hasOption(read, "-I")) {
+      for (const path of read.operands.slice(1)) {
+        if (/[./]/.test(path)) writes(call, path);
+      }
+    }
+    for (const arg of call.args) {
+      for (
+        const match of arg.matchAll(
+          /\b(?:tee|print\w*|emit\w*|dump|put)\s*>{1,2}\s*"([^"]+)"/g,
+        )
+      ) {
+        writes(call, match[1] ?? "", "content", LABEL);
+      }
+    }
+    const at = call.args.findIndex((arg) => arg === "tee" || arg === "split");
+    const prefix = call.args.indexOf("--prefix");
+    if (at !== -1 && call.args[at] === "split") {
+      writes(call, call.args[prefix === -1 ? -1 : prefix + 1] ?? "split");
+    } else if (at !== -1) {
+      const target = call.args.slice(at + 1).find((arg) =>
+        !arg.startsWith("-")
+      );
+      if (target !== undefined) writes(call, target);
+    }
+    return UNKNOWN_STREAM;
+  },
   nim: coded("--eval"),
 };

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { type CallReader, refuses, writes } from "./call.ts";
+import { type Call, type CallReader, refuses, writes } from "./call.ts";
 import { INSTALL, PIP, runs } from "./installs.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { nodePackages } from "./packages_node.ts";
@@ -21,6 +21,7 @@ import {
   dotnet,
   gem,
   go,
+  msbuild,
   publishes,
 } from "./packages_toolchains.ts";
 
@@ -104,7 +105,7 @@ const TOOL_CHANGES =
   /^(?:install|uninstall|update|upgrade|add|remove|default|use|global|toolchain|component|target|plugin|self|link|unlink|enable|disable|tap|untap|reinstall|cleanup|pin|prepare|bundle)$/;
 
 const tool: CallReader = (call) => {
-  const read = readOptions(call.args, { takes: "--toolchain -C --cd" });
+  const read = readOptions(call.args, { takes: "--toolchain -C --cd --tree" });
   const [sub = "", second = ""] = read.operands;
   if (/^(?:exec|run|x)$/.test(sub)) {
     const inner = unwrap(call);
@@ -117,8 +118,10 @@ const tool: CallReader = (call) => {
     TOOL_CHANGES.test(sub) && !lists.test(second) &&
     !hasOption(read, "--help", "-h", "--dry-run", "-n")
   ) {
-    refuses(call, { ...INSTALL, verb: `${call.name} ${sub}` });
-  }
+    const tree = optionValue(read, "--tree");
+    if (tree !== undefined) writes(call, tree);
+    else refuses(call, { ...INSTALL, verb: `${call.name} ${sub}` });
+  } else applyGuess(call);
   return UNKNOWN_STREAM;
 };
 
@@ -137,6 +140,15 @@ const playwright: CallReader = (call) => {
     else if (place === undefined) {
       refuses(call, { ...INSTALL, verb: "playwright install" });
     }
+  } else if (/^(?:screenshot|pdf)$/.test(call.args[0] ?? "")) {
+    const read = readOptions(call.args.slice(1), {
+      takes:
+        "-b --browser --device --color-scheme --geolocation --lang --timeout --timezone --user-agent --viewport-size --wait-for-selector --wait-for-timeout --load-storage --proxy-server --paper-format",
+      writes: "--save-har --save-storage --user-data-dir",
+    });
+    const file = read.operands[1];
+    if (file !== undefined) writes(call, file);
+    applyGuess(call);
   } else applyGuess(call);
   return UNKNOWN_STREAM;
 };
@@ -150,6 +162,29 @@ const dnf = systemManager(
   /^(?:install|remove|erase|update|upgrade|downgrade|reinstall|autoremove|clean|makecache|groupinstall|localinstall|swap|distro-sync|module)$/,
   "-c --repo --enablerepo --disablerepo",
 );
+
+/** Composer in a project, which `-d` names. */
+function composerProject(call: Call): void {
+  const read = readOptions(call.args, {
+    takes: "-d --working-dir --dir -f --format --file",
+  });
+  const [sub = ""] = read.operands;
+  const place = optionValue(read, "-d", "--working-dir") ?? ".";
+  if (sub === "config" && hasOption(read, "-g", "--global")) {
+    refuses(call, {
+      rule: "system",
+      label: "composer config changes the account's configuration",
+    });
+  } else if (
+    /^(?:install|i|update|u|require|r|remove|rm|dump-autoload|dumpautoload|init|config|archive|bump|reinstall|upgrade)$/
+      .test(sub) && !hasOption(read, "--dry-run")
+  ) {
+    writes(
+      { ...call, name: `composer ${sub}` },
+      sub === "archive" ? optionValue(read, "--dir") ?? place : place,
+    );
+  } else applyGuess(call);
+}
 
 /** The programs by name. */
 export const PACKAGES: Readonly<Record<string, CallReader>> = {
@@ -182,6 +217,8 @@ export const PACKAGES: Readonly<Record<string, CallReader>> = {
   mamba: conda,
   micromamba: conda,
   dotnet,
+  msbuild,
+  xbuild: msbuild,
   "apt-get": apt,
   apt,
   aptitude: apt,
@@ -264,13 +301,25 @@ export const PACKAGES: Readonly<Record<string, CallReader>> = {
   ),
   tfenv: tool,
   jenv: tool,
-  nix: managerByLine(/^profile (?:install|add|remove|upgrade)\b/),
+  nix: (call) => {
+    const [sub, action, ...rest] = call.args;
+    if (
+      sub === "flake" && /^(?:init|new|update|lock|clone)$/.test(action ?? "")
+    ) {
+      const read = readOptions(rest, {
+        takes: "-t --template",
+        writes: "--dest",
+      });
+      for (const path of read.operands) writes(call, path);
+      return UNKNOWN_STREAM;
+    }
+    return managerByLine(/^profile (?:install|add|remove|upgrade)\b/)(call);
+  },
   dart: managerByLine(/^pub global (?:de)?activate\b/),
   pub: managerByLine(/^global (?:de)?activate\b/),
   flutter: managerByLine(
     /^(?:upgrade|downgrade|channel \w|precache|pub global (?:de)?activate)\b/,
   ),
-  R: managerByLine(/(?:^| )CMD (?:INSTALL|REMOVE)\b|\binstall\.packages\(/),
   cpanm: (call) => {
     const read = readOptions(call.args, {
       takes: "-l -L --local-lib --local-lib-contained",
@@ -297,6 +346,8 @@ export const PACKAGES: Readonly<Record<string, CallReader>> = {
   rye: managerByLine(
     /^(?:install|uninstall|tools (?:install|uninstall)|self (?:update|uninstall)|toolchain (?:fetch|register|remove))\b/,
   ),
+  opkg: systemManager(/^(?:install|remove|update|upgrade)$/),
+  "xbps-install": managerByLine(/^(?!-\w*n)/),
   vcpkg: systemManager(/^(?:install|remove|upgrade|integrate)$/),
   gradlew: publishes(/^(?:\S*:)?publishToMavenLocal$/),
   composer: (call) => {
@@ -311,7 +362,7 @@ export const PACKAGES: Readonly<Record<string, CallReader>> = {
       });
       const [project = "", place] = read.operands;
       writes(call, place ?? project.split("/").at(-1) ?? ".");
-    } else applyGuess(call);
+    } else composerProject(call);
     return UNKNOWN_STREAM;
   },
   "easy_install": (call) => {

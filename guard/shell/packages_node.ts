@@ -101,7 +101,17 @@ export const nodePackages: CallReader = (call) => {
   }
   const prefix = optionValue(all, "-C", "--dir", "--cwd", "--prefix");
   if (sub === "pack") {
-    const place = optionValue(all, "--pack-destination");
+    const place = optionValue(
+      readOptions(call.args, {
+        takes: "--pack-destination --filename -o --out -f --destination",
+      }),
+      "--pack-destination",
+      "--filename",
+      "--out",
+      "-o",
+      "-f",
+      "--destination",
+    );
     writes(call, place ?? prefix ?? ".");
   } else if (
     /^(?:init|create|uninstall|remove|rm|un|unlink|update|up|upgrade|version|dedupe|prune|audit|rebuild|shrinkwrap|import|patch|patch-commit|pkg)$/
@@ -113,11 +123,15 @@ export const nodePackages: CallReader = (call) => {
     if (!reads) writes({ ...call, name: verb }, prefix ?? ".");
     if (/^(?:init|create)$/.test(sub)) {
       const operands = readOptions(rest, { takes: "--template -t" }).operands;
-      const place = operands[1] ?? "";
+      const place = operands[call.name === "bun" && sub === "init" ? 0 : 1] ??
+        "";
       if (/^(?:\/|\.\.?(?:\/|$)|~)/.test(place)) {
         writes({ ...call, name: verb }, place);
       }
     }
+  } else if (sub === "deploy" && call.name === "pnpm") {
+    const place = readOptions(rest, { takes: NODE_TAKES }).operands[0];
+    if (place !== undefined) writes({ ...call, name: verb }, place);
   } else if (/^(?:exec|dlx|x)$/.test(sub)) {
     const inner = unwrap({
       ...call,

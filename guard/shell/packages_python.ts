@@ -7,6 +7,7 @@ import { type CallReader, refuses, writes } from "./call.ts";
 import { INSTALL, PIP, runs } from "./installs.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
+import { applyGuess } from "./guess.ts";
 import { applyTable } from "./verbs.ts";
 import { unwrap } from "./wrappers.ts";
 
@@ -44,7 +45,7 @@ export const pip: CallReader = (call) => {
       rule: "system",
       label: "pip cache changes the package cache",
     });
-  }
+  } else applyGuess(call);
   const log = optionValue(read, "--log");
   if (log !== undefined) writes(call, log);
   return UNKNOWN_STREAM;
@@ -57,7 +58,11 @@ export const uv: CallReader = (call) => {
     stopsAtOperand: true,
   });
   const [sub = "", ...rest] = read.operands;
-  const place = optionValue(read, "--directory", "--project");
+  const place = optionValue(
+    readOptions(call.args, { takes: "--directory --project" }),
+    "--directory",
+    "--project",
+  );
   if (sub === "pip") return pip({ ...call, name: "uv pip", args: rest });
   if (
     sub === "tool" && /^(?:install|uninstall|upgrade)$/.test(rest[0] ?? "") ||
@@ -100,7 +105,13 @@ export const poetry: CallReader = (call) => {
   });
   const [sub = "", ...rest] = read.operands;
   if (sub === "run") return runs(call, rest);
-  const place = optionValue(read, "-C", "--directory", "-P", "--project");
+  const place = optionValue(
+    readOptions(call.args, { takes: "-C --directory -P --project" }),
+    "-C",
+    "--directory",
+    "-P",
+    "--project",
+  );
   if (
     sub === "config" && !rest.includes("--local") && !rest.includes("--list") &&
     rest.filter((arg) => !arg.startsWith("-")).length > 1
@@ -114,6 +125,7 @@ export const poetry: CallReader = (call) => {
     writes({ ...call, name: `poetry ${sub}` }, place ?? ".");
   }
   if (sub === "new") applyTable(call);
+  else applyGuess(call);
   return UNKNOWN_STREAM;
 };
 
@@ -132,6 +144,12 @@ export const conda: CallReader = (call) => {
     /^(?:install|create|update|upgrade|remove|uninstall|clean|env)$/.test(sub)
   ) {
     if (sub === "env" && !/^(?:create|update|remove)$/.test(rest[0] ?? "")) {
+      const file = optionValue(
+        readOptions(rest, { takes: "-n -p -f --file --name --prefix" }),
+        "-f",
+        "--file",
+      );
+      if (rest[0] === "export" && file !== undefined) writes(call, file);
       return UNKNOWN_STREAM;
     }
     const place = optionValue(
@@ -144,6 +162,14 @@ export const conda: CallReader = (call) => {
     if (place === undefined) {
       refuses(call, { ...INSTALL, verb: `${call.name} ${sub}` });
     } else writes({ ...call, name: `${call.name} ${sub}` }, place);
-  }
+  } else if (
+    sub === "config" &&
+    rest.some((arg) => /^--(?:set|add|append|prepend|remove)/.test(arg))
+  ) {
+    refuses(call, {
+      rule: "system",
+      label: "conda config changes the account's configuration",
+    });
+  } else applyGuess(call);
   return UNKNOWN_STREAM;
 };

@@ -4,11 +4,12 @@
  * @module
  */
 import { joinPath } from "@bulkhead/sandbox/paths";
-import { type CallReader, refuses, writes } from "./call.ts";
+import { type Call, type CallReader, refuses, writes } from "./call.ts";
 import { INSTALL, runs } from "./installs.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { readVariable } from "./parameters.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
+import { applyGuess } from "./guess.ts";
 import { applyTable } from "./verbs.ts";
 
 export const cargo: CallReader = (call) => {
@@ -45,6 +46,7 @@ export const cargo: CallReader = (call) => {
     });
   }
   applyTable({ ...call, args });
+  applyGuess({ ...call, args: rest });
   return UNKNOWN_STREAM;
 };
 
@@ -96,7 +98,7 @@ export const publishes = (goals: RegExp): CallReader => (call) => {
     .find((one) => one !== undefined);
   for (const arg of call.args) {
     const output =
-      /^-D(?:output(?:Directory|File)?|project\.build\.directory)=(.+)$/
+      /^-[DP](?:output\w*|\w*(?:[bB]uild|[sS]taging|[rR]eports?|[tT]arget|[oO]ut(?:put)?)Dir(?:ectory)?|(?:build|dist|output)\.dir|project\.build\.directory|altDeploymentRepository=\w*::file:|java\.io\.tmpdir)=?(.+)$/
         .exec(arg)?.[1];
     if (output !== undefined) writes(call, output);
   }
@@ -126,10 +128,11 @@ export const gem: CallReader = (call) => {
     else writes({ ...call, name: `gem ${sub}` }, place);
   } else if (/^(?:fetch|unpack|build)$/.test(sub)) {
     const place = optionValue(
-      readOptions(call.args, { takes: "-o --output --target" }),
+      readOptions(call.args, { takes: "-o --output --target -C" }),
       "-o",
       "--output",
       "--target",
+      "-C",
     );
     writes({ ...call, name: `gem ${sub}` }, place ?? ".");
   }
@@ -153,11 +156,40 @@ export const bundle: CallReader = (call) => {
     if (place === undefined) {
       refuses(call, { ...INSTALL, verb: `bundle ${sub}` });
     } else writes({ ...call, name: `bundle ${sub}` }, place);
+  } else if (/^(?:package|pack|cache|gem|init)$/.test(sub)) {
+    const options = readOptions(rest, {
+      takes: "--path --cache-path --gemspec",
+    });
+    const place = sub === "gem"
+      ? options.operands[0]
+      : optionValue(options, "--path", "--cache-path");
+    writes({ ...call, name: `bundle ${sub}` }, place ?? ".");
   }
   return UNKNOWN_STREAM;
 };
 
+/** `-p:OutputPath=x`, `/p:OutDir=x`, `-bl:x`, `-flp:logfile=x` of MSBuild. */
+function buildProperties(call: Call): void {
+  for (const arg of call.args) {
+    const path =
+      /^(?:--?|\/)(?:p|property)[:=](?:\w*(?:Path|Dir|Directory|Output|Location))=(.+)$/i
+        .exec(arg)?.[1] ??
+        /^(?:--?|\/)(?:bl|binaryLogger)[:=](?:LogFile=)?([^;]+)/i.exec(arg)
+          ?.[1] ??
+        /^(?:--?|\/)(?:flp\d?|fileLoggerParameters)[:=].*?logfile=([^;]+)/i
+          .exec(arg)?.[1];
+    if (path !== undefined) writes(call, path.replaceAll("\\", "/"));
+  }
+}
+
+export const msbuild: CallReader = (call) => {
+  buildProperties(call);
+  applyTable(call);
+  return UNKNOWN_STREAM;
+};
+
 export const dotnet: CallReader = (call) => {
+  buildProperties(call);
   const read = readOptions(call.args, { takes: "--tool-path -v --version" });
   if (
     read.operands[0] === "tool" &&

@@ -29,7 +29,7 @@ const ANY_PROGRAM =
   "NODE_REPL_HISTORY NODE_COMPILE_CACHE SEGFAULT_OUTPUT_NAME G_MESSAGES_FILE PIP_LOG";
 const VARIABLES = ANY_PROGRAM.split(" ");
 
-/** Programs that keep a history of their own. */
+/** Programs that keep a history, a cache or a tree of their own, and the variables that move it. */
 const HISTORIES: Readonly<Record<string, string>> = {
   less: "LESSHISTFILE",
   mysql: "MYSQL_HISTFILE",
@@ -38,6 +38,14 @@ const HISTORIES: Readonly<Record<string, string>> = {
   sqlite3: "SQLITE_HISTORY",
   gdb: "GDBHISTFILE",
   irb: "IRB_HISTFILE",
+  go: "GOCACHE GOTMPDIR GOMODCACHE",
+  cargo: "CARGO_HOME CARGO_TARGET_DIR",
+  rustc: "CARGO_HOME",
+  npm: "npm_config_cache npm_config_prefix",
+  uv: "UV_CACHE_DIR UV_PROJECT_ENVIRONMENT UV_TOOL_DIR",
+  pip: "PIP_CACHE_DIR PIP_TARGET PIP_PREFIX",
+  ccache: "CCACHE_DIR",
+  gradle: "GRADLE_USER_HOME",
 };
 
 /** Programs that only read, but talk over a connection whose keys are logged. */
@@ -65,7 +73,7 @@ export function writesOutputs(call: Call): void {
   const history = Object.hasOwn(HISTORIES, call.name)
     ? HISTORIES[call.name]
     : undefined;
-  if (history !== undefined) writesVariable(call, history);
+  for (const name of history?.split(" ") ?? []) writesVariable(call, name);
   // What only reads files and prints them was not built to keep a record of its run.
   if (onlyReads(call.name) && !CONNECTS.test(call.name)) return;
   for (const name of VARIABLES) writesVariable(call, name);
@@ -90,6 +98,7 @@ function familyOf(name: string): string {
 function runtimeOptions(call: Call, args: readonly string[]): void {
   const family = familyOf(call.name);
   if (family === "java") return args.forEach((arg) => javaOption(call, arg));
+  if (family === "jmap" || family === "jcmd") return heapDump(call, args);
   const names = Object.hasOwn(RUNTIME_OPTIONS, family)
     ? RUNTIME_OPTIONS[family]
     : undefined;
@@ -109,10 +118,21 @@ function runtimeOptions(call: Call, args: readonly string[]): void {
   }
 }
 
+/** `jmap -dump:live,file=PATH 1`, `jcmd 1 GC.heap_dump PATH`, `jcmd 1 JFR.dump filename=PATH`. */
+function heapDump(call: Call, args: readonly string[]): void {
+  for (const [i, arg] of args.entries()) {
+    const path = /(?:^|[,:])file(?:name)?=([^,]+)/.exec(arg)?.[1] ??
+      (/^(?:GC\.heap_dump|Thread\.dump_to_file)$/.test(args[i - 1] ?? "")
+        ? arg
+        : undefined);
+    if (path !== undefined && !path.startsWith("-")) writes(call, path);
+  }
+}
+
 /** `-Xlog:gc*:file=PATH`, `-XX:HeapDumpPath=PATH`, `-XX:StartFlightRecording=filename=PATH`. */
 function javaOption(call: Call, arg: string): void {
   const path =
-    /^(?:-Xlog:[^:]*:file=|-Xloggc:|-XX:(?:HeapDumpPath|ErrorFile|LogFile|ArchiveClassesAtExit)=|-XX:StartFlightRecording[=:](?:.*,)?filename=)"?([^",:]+)/
+    /^(?:-Xlog:[^:]*:file=|-Xloggc:|-XX:(?:HeapDumpPath|ErrorFile|LogFile|ArchiveClassesAtExit)=|-Djava\.io\.tmpdir=|-XX:StartFlightRecording[=:](?:.*,)?filename=)"?([^",:]+)/
       .exec(arg)?.[1];
   if (path !== undefined) writes(call, path);
 }

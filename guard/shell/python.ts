@@ -61,6 +61,37 @@ function pythonModule(
       if (output !== undefined) writes(call, output);
       return UNKNOWN_STREAM;
     }
+    case "trace": {
+      const read = readOptions(args, {
+        takes: "-f --file --ignore-module --ignore-dir",
+        writes: "-C --coverdir",
+        stopsAtOperand: true,
+      });
+      const place = optionValue(read, "-C", "--coverdir");
+      if (place !== undefined) writes(call, place);
+      return UNKNOWN_STREAM;
+    }
+    case "pdb": {
+      const read = readOptions(args, { takes: "-c -m", stopsAtOperand: true });
+      for (const [name, value] of read.options) {
+        if (name === "-c") {
+          scanCode(
+            call,
+            (value ?? "").replace(/^!?(?:p|pp|exec)\s+/, ""),
+            "python",
+          );
+        }
+      }
+      return UNKNOWN_STREAM;
+    }
+    case "gzip":
+      return run(["gzip", "-k", ...args]);
+    case "lib2to3":
+      return run(["2to3", ...args]);
+    case "sphinx":
+      return run(["sphinx-build", ...args]);
+    case "django":
+      return run(["django-admin", ...args]);
     case "build": {
       const read = readOptions(args, {
         takes: "-o --outdir -C --config-setting",

@@ -38,8 +38,13 @@ export function script(
     } else {
       if (/(?:^|\/)setup\.py$/.test(file)) {
         // `setup.py sdist -d place`
-        const at = args.findIndex((arg) => /^-[db]$/.test(arg));
-        if (at !== -1) writes(call, args[at + 1] ?? ".");
+        const read = readOptions(args, {
+          writes:
+            "-d -b --build-base --build-lib --build-temp --dist-dir --bdist-dir --egg-base",
+        });
+        for (const [, path] of read.options) {
+          if (path !== undefined) writes(call, path);
+        }
       }
       applyGuess({ ...call, args: given });
     }

@@ -88,7 +88,10 @@ export function outputOf(call: Call): Stream | undefined {
         return all ? { items: [SEG, `.${SEG}`] } : ONE_WORD;
       }
       // A file is printed as named, a directory's entries by their names alone.
-      return { items: [...paths, SEG] };
+      const files = hasOption(read, "-d", "--directory")
+        ? paths
+        : paths.filter((path) => !/(?:^|\/)[^./\uE000-\uE002]*\/?$/.test(path));
+      return { items: [...files, SEG] };
     }
     case "rg":
     case "grep":

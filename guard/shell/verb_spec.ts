@@ -30,6 +30,8 @@ export interface VerbSpec extends OptionGrammar {
   hereUnless?: string;
   /** Options whose value holds what is written behind a name: `html:out`, `cache_dir=x`. */
   named?: string;
+  /** Operands of the form `from:to` write what stands behind the colon. */
+  pairs?: boolean;
   /** Operands of the form `name=value` whose value is written: `of of2`. */
   sets?: string;
   /** Options that name an output by convention (`--x_out`, `--output-file`) count as well. */

@@ -141,6 +141,10 @@ function applySpec(
     if (path !== undefined) writes(place, path);
   }
   if (spec.guess) applyGuess({ ...place, args }, { short: false });
+  for (const operand of spec.pairs ? read.operands : []) {
+    const at = operand.indexOf(":");
+    if (at > 0) writes(place, operand.slice(at + 1));
+  }
   const sets = spec.sets?.split(" ") ?? [];
   for (const operand of sets.length === 0 ? [] : args) {
     const at = operand.indexOf("=");
@@ -183,7 +187,7 @@ function treeOf(read: Options, spec: VerbSpec): string | undefined {
 
 /** A place behind a name that says so: `cache_dir=out`, `html:out`. */
 const NAMED_PLACE =
-  /^(?:\w*(?:dir|file|path|location)|html|xml|json|lcov|annotate|markdown|home|temp|dest)(?:[:=]|\s+)(.+)$/i;
+  /^(?:\w*(?:dir|file|path|location|output)|html|xml|json|lcov|annotate|markdown|home|temp|dest)(?:[:=]|\s+)(.+)$/i;
 
 /** A program that writes where it runs, unless a place that is named replaces that. */
 function writesHere(
