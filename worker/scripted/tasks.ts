@@ -168,47 +168,41 @@ async function runSubagent(
       "",
       () => finish(subagent).then((r) => r.usage),
     );
-    return {
-      content: [{
-        type: "text",
-        text: `Async agent launched successfully.\nagentId: ${agent.agentId}`,
-      }],
-      isError: false,
-      detail: {
-        isAsync: true,
-        status: "async_launched",
-        agentId: agent.agentId,
-      },
-    };
+    return launched(agent);
   }
   const { text, usage, ms } = await finish(agent);
-  notify(
-    stage,
-    agent.agentId,
-    call.toolUseId,
-    String(input.description ?? ""),
-    "",
-    usage,
-  );
+  const description = String(input.description ?? "");
+  notify(stage, agent.agentId, call.toolUseId, description, "", usage);
+  const { agentId, agentType } = agent;
+  const told =
+    `agentId: ${agentId} (use SendMessage with to: '${agentId}', summary: '<5-10 word recap>' to continue this agent)\n` +
+    `<usage>subagent_tokens: 15\ntool_uses: ${usage.tool_uses}\nduration_ms: ${ms}</usage>`;
   return {
-    content: [{ type: "text", text }, {
-      type: "text",
-      text:
-        `agentId: ${agent.agentId} (use SendMessage with to: '${agent.agentId}', summary: '<5-10 word recap>' to continue this agent)\n` +
-        `<usage>subagent_tokens: 15\ntool_uses: ${usage.tool_uses}\nduration_ms: ${ms}</usage>`,
-    }],
+    content: [{ type: "text", text }, { type: "text", text: told }],
     isError: false,
     detail: {
       status: "completed",
       prompt: String(input.prompt ?? ""),
-      agentId: agent.agentId,
-      agentType: agent.agentType,
+      agentId,
+      agentType,
       content: [{ type: "text", text }],
       totalDurationMs: ms,
       totalTokens: 15,
       totalToolUseCount: usage.tool_uses,
       usage: stage.frames.usage(1),
     },
+  };
+}
+
+/** The answer to a call whose subagent works in the background. */
+function launched({ agentId }: Subagent): ToolAnswer {
+  return {
+    content: [{
+      type: "text",
+      text: `Async agent launched successfully.\nagentId: ${agentId}`,
+    }],
+    isError: false,
+    detail: { isAsync: true, status: "async_launched", agentId },
   };
 }
 
