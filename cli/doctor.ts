@@ -58,6 +58,7 @@ export async function doctorCommand(
     workspace: absolute(flags.text("cwd") ?? "."),
     fix: flags.on("fix"),
   };
+  await checkWorkspace(scene.workspace);
   const findings: Finding[] = [];
   for (const { name, look } of CHECKS) {
     try {
@@ -84,6 +85,21 @@ export async function doctorCommand(
     printResult(io, { ...verdict, broken, findings });
   } else print(findings, io);
   return broken === 0 ? 0 : 1;
+}
+
+/** Nothing can be said of a workspace that is none. */
+async function checkWorkspace(path: string): Promise<void> {
+  let isDirectory = false;
+  try {
+    isDirectory = (await Deno.stat(path)).isDirectory;
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+  if (!isDirectory) {
+    throw new Deno.errors.NotFound(
+      `Cannot look at "${path}": there is no such directory; give another --cwd`,
+    );
+  }
 }
 
 function print(findings: readonly Finding[], io: CommandIo): void {

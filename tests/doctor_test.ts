@@ -224,3 +224,16 @@ Deno.test("doctor: the marker of a killed session is told and removed", async ()
     assertEquals(await now(), ["ok"]);
   });
 });
+
+Deno.test("doctor: a workspace that does not exist is told, not examined", async () => {
+  await withWorld(async ({ home, dir }) => {
+    const { code, out, err } = await bulkhead(
+      ["doctor", "--cwd", `${dir}/none`, "--home", home],
+    );
+    assertEquals([code, out], [1, ""]);
+    assertEquals(
+      err,
+      `error: Cannot look at "${dir}/none": there is no such directory; give another --cwd\n`,
+    );
+  });
+});

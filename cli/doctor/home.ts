@@ -30,17 +30,20 @@ export async function checkHome(
     mode = (info.mode ?? 0) & 0o777;
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    return [{ area, status: "ok", text: `${home} does not exist yet` }];
+    const taken = await takesFile(await nearest(home), write);
+    return [
+      taken === undefined
+        ? { area, status: "ok", text: `${home} does not exist yet` }
+        : unwritable(
+          `${home} does not exist, and what it would lie in`,
+          home,
+          taken,
+        ),
+    ];
   }
   const findings: Finding[] = [];
-  try {
-    await write(home);
-  } catch (error) {
-    // A doctor who may only look does not know.
-    if (!(error instanceof Deno.errors.NotCapable)) {
-      findings.push(unwritable(home, error));
-    }
-  }
+  const taken = await takesFile(home, write);
+  if (taken !== undefined) findings.push(unwritable(home, home, taken));
   if ((mode & 0o077) === 0) {
     return findings.length > 0
       ? findings
@@ -64,7 +67,32 @@ export async function checkHome(
   return findings;
 }
 
-function unwritable(home: string, error: unknown): Finding {
+/** What keeps a directory from taking a file. */
+async function takesFile(
+  dir: string,
+  write: (dir: string) => Promise<void>,
+): Promise<unknown> {
+  try {
+    await write(dir);
+  } catch (error) {
+    // A doctor who may only look does not know.
+    if (!(error instanceof Deno.errors.NotCapable)) return error;
+  }
+  return undefined;
+}
+
+/** The directory that a path which does not exist would be made in. */
+async function nearest(path: string): Promise<string> {
+  const above = path.replace(/\/[^/]*$/, "") || "/";
+  try {
+    await Deno.stat(above);
+    return above;
+  } catch {
+    return above === "/" ? above : await nearest(above);
+  }
+}
+
+function unwritable(what: string, home: string, error: unknown): Finding {
   const { message } = describeFailure(error);
   const full = message.includes("no space is left");
   const why = full
@@ -73,7 +101,7 @@ function unwritable(home: string, error: unknown): Finding {
   return {
     area: "home",
     status: "broken",
-    text: `${home} takes no file: ${why}`,
+    text: `${what} takes no file: ${why}`,
     fix: full
       ? `free some space (df -h ${home}), or give another --home`
       : `make it writable, or give another --home`,

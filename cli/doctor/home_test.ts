@@ -48,3 +48,26 @@ Deno.test("checkHome() does not guess where it may only look", async () => {
   const denied = () => Promise.reject(new Deno.errors.NotCapable("no"));
   assertEquals((await lookedAt(denied))[0], "ok");
 });
+
+Deno.test("checkHome() looks at what a home that is missing would lie in", async () => {
+  const dir = await Deno.makeTempDir();
+  const scene = { home: `${dir}/a/b`, workspace: dir, fix: false };
+  const written: string[] = [];
+  const [fine] = await checkHome(scene, (place) => {
+    written.push(place);
+    return Promise.resolve();
+  });
+  assertEquals([fine?.status, written], ["ok", [dir]]);
+  const [found] = await checkHome(
+    scene,
+    failing("Permission denied (os error 13)"),
+  );
+  assertEquals(found, {
+    area: "home",
+    status: "broken",
+    text:
+      `${dir}/a/b does not exist, and what it would lie in takes no file: its permissions forbid it`,
+    fix: "make it writable, or give another --home",
+  });
+  await Deno.remove(dir, { recursive: true });
+});

@@ -1,3 +1,4 @@
+import { describeFailure } from "@bulkhead/sandbox/command";
 import { acquireClaim, releaseClaim } from "@bulkhead/worker";
 import type { Places } from "./places.ts";
 
@@ -29,8 +30,11 @@ export async function claimWorkspace(
     );
   }
   if (outcome.kind === "error") {
+    const { message, fix } = describeFailure(new Error(outcome.message));
     warn(
-      `WARNING: nothing keeps a second run out of this workspace: ${outcome.message}`,
+      `WARNING: nothing keeps a second run out of this workspace: ${message}${
+        fix === undefined ? "" : `; ${fix}`
+      }`,
     );
     return () => Promise.resolve();
   }
