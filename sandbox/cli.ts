@@ -113,6 +113,21 @@ async function runProgram(flags: Flags, io: CommandIo): Promise<number> {
       "sandbox run -- PROGRAM",
     );
   }
+  const [, extra] = flags.operands;
+  if (extra !== undefined) {
+    throw new UsageError(
+      `Cannot run: "${extra}" is left over`,
+      `sandbox run -- ${extra}`,
+    );
+  }
+  for (const name of flags.list("env")) {
+    if (name === "" || /[=\0]/.test(name)) {
+      throw new UsageError(
+        `Cannot hand on a variable: "${name}" is not the name of one`,
+        "--env NAME takes the value that it has here",
+      );
+    }
+  }
   const absolute = (path: string): string =>
     normalizePath(joinPath(Deno.cwd(), path));
   const result = await run(flags.rest, {

@@ -131,23 +131,30 @@ export function startError(
       `${what}: it is ${notOnPath(path)}; install it or give its path`,
     );
   }
-  return exists(joinPath(cwd, command))
-    ? new PermissionDenied(
-      `${what}: it is not an executable file; run chmod +x on it`,
-    )
-    : new NotFound(`${what}: there is no such file, seen from "${cwd}"`);
+  const file = joinPath(cwd, command);
+  switch (kindOf(file)) {
+    case "nothing":
+      return new NotFound(`${what}: there is no such file, seen from "${cwd}"`);
+    case "directory":
+      return new PermissionDenied(
+        `${what}: it is a directory; name a program in it`,
+      );
+    case "other":
+      return new PermissionDenied(
+        `${what}: it is not an executable file; run chmod +x on it`,
+      );
+  }
 }
 
 function notOnPath(path: string | undefined): string {
   return `not on PATH (${path ?? DEFAULT_PATH})`;
 }
 
-function exists(path: string): boolean {
+function kindOf(path: string): "nothing" | "directory" | "other" {
   try {
-    Deno.statSync(path);
-    return true;
+    return Deno.statSync(path).isDirectory ? "directory" : "other";
   } catch (error) {
-    return !(error instanceof Deno.errors.NotFound);
+    return error instanceof Deno.errors.NotFound ? "nothing" : "other";
   }
 }
 

@@ -104,6 +104,14 @@ Deno.test("run() names a program that is not there", async () => {
   assertStringIncludes(error.message, "PATH (/usr/bin:relative)");
 });
 
+Deno.test("run() tells a directory from a file that lacks its bit", async () => {
+  await assertRejects(
+    () => run(["/usr"]),
+    Deno.errors.PermissionDenied,
+    "it is a directory",
+  );
+});
+
 Deno.test("run() names a missing working directory", async () => {
   await assertRejects(
     () => run(["true"], { cwd: "/no/such/dir" }),
