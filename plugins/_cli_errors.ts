@@ -1,4 +1,8 @@
-/** How the commands of `plugins` end when they cannot do what they should. @module */
+/**
+ * How the commands of `plugins` end when they cannot do what they should.
+ *
+ * @module
+ */
 import { closest, UsageError } from "@bulkhead/sandbox/command";
 import { quote, quoteWhole } from "./_text.ts";
 

@@ -1,4 +1,8 @@
-/** What the commands of `plugins` read: paths, JSON, lines. @module */
+/**
+ * What the commands of `plugins` read: paths, JSON, lines.
+ *
+ * @module
+ */
 import { LineSplitter } from "@bulkhead/sandbox";
 import {
   type CommandIo,

@@ -1,4 +1,8 @@
-/** `plugins list`, `check` and `doctor`. @module */
+/**
+ * `plugins list`, `check` and `doctor`.
+ *
+ * @module
+ */
 import { describeFailure, printResult } from "@bulkhead/sandbox/command";
 import { absolute } from "./_cli_input.ts";
 import type { Command, Verb } from "./_cli_shared.ts";

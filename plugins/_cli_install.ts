@@ -1,4 +1,8 @@
-/** `plugins install`, `update`, `remove` and `new`. @module */
+/**
+ * `plugins install`, `update`, `remove` and `new`.
+ *
+ * @module
+ */
 import {
   describeFailure,
   type Failure,

@@ -1,4 +1,8 @@
-/** `plugins call`, `fire` and `serve`. @module */
+/**
+ * `plugins call`, `fire` and `serve`.
+ *
+ * @module
+ */
 import { printResult, UsageError } from "@bulkhead/sandbox/command";
 import { unknownWord } from "./_cli_errors.ts";
 import { jsonArgument } from "./_cli_input.ts";

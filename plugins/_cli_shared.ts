@@ -1,4 +1,8 @@
-/** What the commands of `plugins` share: places, configuration, questions, the way they end. @module */
+/**
+ * What the commands of `plugins` share: places, configuration, questions, the way they end.
+ *
+ * @module
+ */
 import { bulkheadHome } from "@bulkhead/sandbox";
 import {
   type CommandIo,
@@ -75,7 +79,11 @@ export interface Verb {
   flags?: FlagSpec;
   /** How many operands it takes. */
   operands: readonly [min: number, max: number];
-  /** Whether it looks at anything in the home. @default true */
+  /**
+   * Whether it looks at anything in the home.
+   *
+   * @default {true}
+   */
   usesHome?: boolean;
   /** Runs it. */
   run(command: Command): Promise<number>;

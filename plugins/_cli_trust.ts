@@ -1,4 +1,8 @@
-/** `plugins trust` and `untrust`. @module */
+/**
+ * `plugins trust` and `untrust`.
+ *
+ * @module
+ */
 import { printResult } from "@bulkhead/sandbox/command";
 import { NotLoadedError, unknownWord } from "./_cli_errors.ts";
 import type { Command, Verb } from "./_cli_shared.ts";

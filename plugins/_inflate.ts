@@ -1,4 +1,8 @@
-/** Decompression that stops at a limit instead of filling memory. @module */
+/**
+ * Decompression that stops at a limit instead of filling memory.
+ *
+ * @module
+ */
 import { InstallError } from "./_install_error.ts";
 
 /**

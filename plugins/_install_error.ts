@@ -1,4 +1,8 @@
-/** The one error of installs, with a code for programs and the fix for people. @module */
+/**
+ * The one error of installs, with a code for programs and the fix for people.
+ *
+ * @module
+ */
 
 /** What went wrong in an install, as a word for programs. */
 export type InstallErrorCode =

@@ -29,11 +29,23 @@ export interface TreeEntry {
 
 /** How much a plugin may bring. */
 export interface TreeLimits {
-  /** The largest number of entries. @default {10000} */
+  /**
+   * The largest number of entries.
+   *
+   * @default {10000}
+   */
   maxEntries?: number;
-  /** The largest sum of all file sizes in bytes. @default {268435456} */
+  /**
+   * The largest sum of all file sizes in bytes.
+   *
+   * @default {268435456}
+   */
   maxBytes?: number;
-  /** The largest number of path components. @default {32} */
+  /**
+   * The largest number of path components.
+   *
+   * @default {32}
+   */
   maxDepth?: number;
 }
 

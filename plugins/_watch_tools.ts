@@ -1,4 +1,8 @@
-/** Notices when the user decides about plugins, installs or removes one. @module */
+/**
+ * Notices when the user decides about plugins, installs or removes one.
+ *
+ * @module
+ */
 
 /** The files of the home that say what is loaded. */
 const FILES: ReadonlySet<string> = new Set([

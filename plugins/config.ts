@@ -36,7 +36,7 @@ export interface PluginsConfig {
    * True when programs are also looked up where the login shell's PATH says, which is asked for once. A host that was
    * not started from a terminal needs it.
    *
-   * @default false
+   * @default {false}
    */
   loginPath?: boolean;
   /** The gate of trust. */

@@ -35,13 +35,13 @@ export interface LoadOptions {
   /**
    * Plugins that are trusted by name and content.
    *
-   * @default []
+   * @default {[]}
    */
   pins?: readonly TrustPin[];
   /**
    * Names that no tool may take.
    *
-   * @default []
+   * @default {[]}
    */
   reserved?: readonly string[];
   /**
@@ -53,7 +53,7 @@ export interface LoadOptions {
   /**
    * What a command without `permissions` may do to the workspace.
    *
-   * @default "read"
+   * @default {"read"}
    */
   workspaceAccess?: "read" | "write";
 }

@@ -49,7 +49,7 @@ export interface ParseManifestOptions {
   /**
    * How messages name the file.
    *
-   * @default "plugin.toml"
+   * @default {"plugin.toml"}
    */
   path?: string;
 }

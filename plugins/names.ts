@@ -15,7 +15,7 @@ export interface ToolNameOptions {
   /**
    * The longest name allowed.
    *
-   * @default 64
+   * @default {64}
    */
   max?: number;
 }

@@ -158,7 +158,7 @@ export interface ToolRegistryOptions {
   /**
    * Names that no tool may take, such as the built-in tools of the host.
    *
-   * @default []
+   * @default {[]}
    */
   reserved?: readonly string[];
 }

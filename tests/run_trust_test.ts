@@ -1,4 +1,8 @@
-/** What a session relies on is in force, or the session does not begin. @module */
+/**
+ * What a session relies on is in force, or the session does not begin.
+ *
+ * @module
+ */
 import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { digestPlugin } from "@bulkhead/plugins";
 import {

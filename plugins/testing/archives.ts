@@ -1,11 +1,19 @@
-/** Archives for tests, honest and hostile ones, byte by byte. @module */
+/**
+ * Archives for tests, honest and hostile ones, byte by byte.
+ *
+ * @module
+ */
 
 const encoder = new TextEncoder();
 
 /** One entry of a tar archive to be made. */
 export interface TarItem {
   name: string;
-  /** The type flag. @default {"0"} */
+  /**
+   * The type flag.
+   *
+   * @default {"0"}
+   */
   type?: string;
   data?: string | Uint8Array<ArrayBuffer>;
   mode?: number;

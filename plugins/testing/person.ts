@@ -1,4 +1,8 @@
-/** A person at the command line, for one test. @module */
+/**
+ * A person at the command line, for one test.
+ *
+ * @module
+ */
 import type { PluginsIo } from "../cli.ts";
 
 /** A person at a terminal who types these lines. */

@@ -1,4 +1,8 @@
-/** A home, a workspace and plugins for one test. @module */
+/**
+ * A home, a workspace and plugins for one test.
+ *
+ * @module
+ */
 
 import { assert } from "@std/assert";
 import {
