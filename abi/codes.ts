@@ -43,11 +43,11 @@ export const SUBAGENT_PARENT_ENV: readonly string[] = [
   "LANGFUSE_PI_PARENT_DEPTH",
 ];
 
-/** The tags of `StepResult`. */
+/** A tag of `StepResult`: the call goes on. */
 export const STEP_PENDING = 0;
-/** The call is over and succeeded. */
+/** A tag of `StepResult`: the call is over and succeeded. */
 export const STEP_DONE = 1;
-/** The call is over and failed. */
+/** A tag of `StepResult`: the call is over and failed. */
 export const STEP_ERR = 2;
 
 /** The names of the step tags by value. */
@@ -108,7 +108,7 @@ export const EVENT_NAMES = [
 export type EventName = typeof EVENT_NAMES[number];
 
 /** The number of event tags. */
-export const EVENT_COUNT = 37;
+export const EVENT_COUNT: number = EVENT_NAMES.length;
 
 /** Which member of the payload union an event carries. */
 export type PayloadKind = "message" | "tool_call" | "tool_result" | "data";
@@ -204,9 +204,9 @@ export const ACTION_NAMES = [
 export type ActionName = typeof ACTION_NAMES[number];
 
 /** The number of runtime actions. */
-export const ACTION_COUNT = 23;
+export const ACTION_COUNT: number = ACTION_NAMES.length;
 
-/** What `runtime_action` returns. */
+/** `runtime_action` returns it when the host has answered. */
 export const ACTION_OK = 0;
 /** The host answered with an error: `{"error": …}` in `out`. */
 export const ACTION_ERROR = 1;
@@ -217,7 +217,7 @@ export const ACTION_NO_BRIDGE: number = -1;
 /** The host did not answer in time. */
 export const ACTION_DROPPED: number = -2;
 
-/** Register codes with a fixed meaning. */
+/** The entry point returns it when the plugin is registered. */
 export const REGISTER_OK = 0;
 /** The plugin wants another ABI version. */
 export const REGISTER_VERSION = 1;

@@ -24,7 +24,7 @@ export class Listeners<T> {
    * Adds one.
    *
    * @param listener The function.
-   * @returns Takes it out again.
+   * @returns A function that takes it out again.
    */
   add(listener: (event: T) => void): () => void {
     this.#all.add(listener);

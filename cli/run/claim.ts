@@ -10,7 +10,7 @@ import type { Places } from "./places.ts";
  *
  * @param places The workspace, and where claims lie.
  * @param warn Told when claims cannot be kept.
- * @returns Lets the workspace go.
+ * @returns A function that lets the workspace go.
  * @throws {Deno.errors.Busy} When another run has it.
  */
 export async function claimWorkspace(

@@ -30,7 +30,7 @@ import type {
   AgentTurn,
   AskAnswer,
 } from "./driver.ts";
-import { JsonRpc, type RpcId } from "./json_rpc.ts";
+import { JsonRpc, RPC_ERRORS, type RpcId } from "./json_rpc.ts";
 import { toolEntry } from "./relays.ts";
 
 export type * from "./driver.ts";
@@ -57,9 +57,6 @@ export interface AcpOptions {
    */
   readonly readyMs?: number;
 }
-
-const NOT_FOUND = -32601;
-const FAILED = -32603;
 
 interface Running {
   readonly child: AgentChild;
@@ -351,13 +348,17 @@ class AcpDriver implements AgentDriver {
         );
         return;
       default:
-        running.rpc.refuse(id, NOT_FOUND, `"${method}" is not answered here`);
+        running.rpc.refuse(
+          id,
+          RPC_ERRORS.methodNotFound,
+          `"${method}" is not answered here`,
+        );
     }
   }
 
   #serve(running: Running, id: RpcId, work: () => Promise<JsonObject>): void {
     work().then((result) => running.rpc.respond(id, result)).catch((error) =>
-      running.rpc.refuse(id, FAILED, reasonOf(error))
+      running.rpc.refuse(id, RPC_ERRORS.internal, reasonOf(error))
     ).catch((error) => this.#host.log(`Cannot answer the agent: ${error}`));
   }
 

@@ -25,7 +25,7 @@ import type {
   AgentTurn,
   AskAnswer,
 } from "./driver.ts";
-import { JsonRpc, RpcError, type RpcId } from "./json_rpc.ts";
+import { JsonRpc, RPC_ERRORS, RpcError, type RpcId } from "./json_rpc.ts";
 import type { ProgramOptions } from "./program_options.ts";
 import { watchLeftovers } from "./leftovers.ts";
 import { hookEntry } from "./relays.ts";
@@ -53,8 +53,8 @@ export interface CodexOptions extends ProgramOptions {
 /** Directories that Codex makes for its sandbox and leaves behind when it is ended in a command. */
 const LEFTOVERS = [".git", ".agents", ".aws", ".codex"];
 
+/** How long Codex may take to answer an interrupt. */
 const INTERRUPT_MS = 10_000;
-const NOT_FOUND = -32601;
 
 /** Everything that exists once Codex runs. */
 interface Running {
@@ -337,7 +337,7 @@ class CodexDriver implements AgentDriver {
         running.rpc.respond(id, { action: "decline", content: {} });
       } else {running.rpc.refuse(
           id,
-          NOT_FOUND,
+          RPC_ERRORS.methodNotFound,
           `"${method}" is not answered here`,
         );}
       return;

@@ -7,6 +7,14 @@
 import type { AgentChild } from "../agent_child.ts";
 import { isJsonObject, type JsonObject } from "../frame.ts";
 
+/** Codes of errors, as JSON-RPC 2.0 has them. */
+export const RPC_ERRORS = {
+  invalidRequest: -32600,
+  methodNotFound: -32601,
+  invalidParams: -32602,
+  internal: -32603,
+} as const;
+
 /** How much of a line that nobody understands is shown, in characters. */
 const SHOWN = 512;
 

@@ -11,7 +11,7 @@ import { joinPath } from "@bulkhead/sandbox";
  *
  * @param root The workspace.
  * @param names The directories.
- * @returns Removes those that have come since and are empty; resolves with their names.
+ * @returns A function that removes those that have come since and are empty; it resolves with their names.
  */
 export async function watchLeftovers(
   root: string,

@@ -38,8 +38,11 @@ import { turnLine } from "./turn_line.ts";
 export type { StreamJsonOptions } from "./stream_json_options.ts";
 
 const ALREADY_IN_USE = /Session ID \S+ is already in use/;
+/** The id of our PreToolUse callback. */
 const CALLBACK = "gate";
+/** How long the agent waits for the callback, in seconds. */
 const CALLBACK_TIMEOUT_S = 30;
+/** How long the agent may take to confirm an interrupt. */
 const INTERRUPT_MS = 10_000;
 /** How long the end waits for a turn that is interrupted. */
 const SETTLE_MS = 1500;

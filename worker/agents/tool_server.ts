@@ -7,11 +7,10 @@
 import { reasonOf } from "@bulkhead/sandbox";
 import { isJsonObject, type JsonObject } from "../frame.ts";
 import type { HostTool, ToolSource } from "./driver.ts";
+import { RPC_ERRORS } from "./json_rpc.ts";
 
+/** The version of the Model Context Protocol that is spoken. */
 const PROTOCOL = "2025-11-25";
-const METHOD_NOT_FOUND = -32601;
-const INVALID_PARAMS = -32602;
-const INTERNAL_ERROR = -32603;
 
 /** Serves a {@linkcode ToolSource} to an agent that carries MCP messages over its own pipes. */
 export class ToolServer {
@@ -41,7 +40,11 @@ export class ToolServer {
    */
   async answer(message: unknown): Promise<JsonObject> {
     if (!isJsonObject(message) || typeof message.method !== "string") {
-      return failure(null, -32600, "Cannot read the message: no method");
+      return failure(
+        null,
+        RPC_ERRORS.invalidRequest,
+        "Cannot read the message: no method",
+      );
     }
     const params = isJsonObject(message.params) ? message.params : {};
     if (message.id === undefined) {
@@ -69,7 +72,7 @@ export class ToolServer {
           await this.#tools.ready;
         } catch (error) {
           const why = reasonOf(error);
-          return failure(id, INTERNAL_ERROR, `There are no tools: ${why}`);
+          return failure(id, RPC_ERRORS.internal, `There are no tools: ${why}`);
         }
         if (message.method === "tools/call") {
           return await this.#call(id, params);
@@ -78,7 +81,7 @@ export class ToolServer {
       default:
         return failure(
           id,
-          METHOD_NOT_FOUND,
+          RPC_ERRORS.methodNotFound,
           `Unknown method "${message.method}"`,
         );
     }
@@ -93,7 +96,7 @@ export class ToolServer {
     const name = typeof params.name === "string" ? params.name : "";
     const tool = this.#tools.get(name);
     if (tool === undefined) {
-      return failure(id, INVALID_PARAMS, `Unknown tool "${name}"`);
+      return failure(id, RPC_ERRORS.invalidParams, `Unknown tool "${name}"`);
     }
     const controller = new AbortController();
     const key = String(id);
