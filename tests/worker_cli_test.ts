@@ -309,8 +309,13 @@ Deno.test("worker: ask, status, list and stop by id and by name", async () => {
   );
   assertStringIncludes((await verb("list")).out, "demo");
   assertEquals((await verb("interrupt", "nobody")).code, 1);
+  assertEquals((await verb("answer", "demo")).out, "no open question\n");
   assertStringIncludes((await verb("status", "nobody")).err, "worker list");
-  assertEquals((await verb("stop", "demo")).code, 0);
+  assertEquals(await verb("stop", "demo"), {
+    code: 0,
+    out: "stopped\n",
+    err: "",
+  });
   assertEquals((await place.worker.ended).reason, "shutdown");
   const after = JSON.parse((await verb("reap", "--json")).out);
   assertEquals(after.removed, ["demo"]);
@@ -365,6 +370,52 @@ Deno.test("worker: answer lists open questions and answers one", async () => {
     answered: true,
   });
   assertEquals((await verb("answer", "demo", "ask-1", "deny")).code, 1);
+});
+
+Deno.test("worker: a question of the agent's own is shown as one, and its answer told", async () => {
+  const input = {
+    questions: [{ question: "Go on?", options: ["yes", "no"] }],
+  };
+  const asks = [
+    { request_id: "own", tool: "AskUserQuestion", input },
+    { request_id: "call", tool: "Write", input: { file_path: "a.txt" } },
+  ].map(({ request_id, tool, input }) =>
+    JSON.stringify({
+      type: "control_request",
+      request_id,
+      request: { subtype: "can_use_tool", tool_name: tool, input },
+    })
+  );
+  await using place = await served(
+    `read -r line; echo '${asks.join("'; echo '")}'; cat >/dev/null`,
+    { asks: "wait", deciders: [] },
+  );
+  const { verb, worker } = place;
+  await verb("ask", "demo", "x", "--no-wait");
+  for await (const _ of worker.frames()) if (worker.asks.length === 2) break;
+  assertEquals(
+    (await verb("answer", "demo")).out,
+    `own  Go on? (1) "yes", 2) "no")  'yes' (or: 'no')\n` +
+      `call  Write {"file_path":"a.txt"}  allow (or: deny)\n`,
+  );
+  assertEquals(
+    (await verb("answer", "demo", "own", "2")).out,
+    "answered: own\n",
+  );
+  assertEquals(
+    (await verb("answer", "demo", "call", "allow")).out,
+    "allow: call\n",
+  );
+  const watching = verb("watch", "demo");
+  // It watches once its second connection is there.
+  while (JSON.parse((await verb("status", "demo", "--json")).out).clients < 3) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  await worker.end();
+  assertStringIncludes(
+    (await watching).out,
+    `? Go on? (1) "yes", 2) "no")\n`,
+  );
 });
 
 Deno.test("worker: watch shows a session to its end and answers in place", async () => {

@@ -100,7 +100,9 @@ export async function workerCommand(
       alias: { ...COMMON_FLAGS.alias, ...verb.flags?.alias },
     });
     if (flags.on("help")) {
-      io.out(withProgram(verb.help) + COMMON_HELP);
+      io.out(
+        `${sentence(verb.summary)}\n\n${withProgram(verb.help)}${COMMON_HELP}`,
+      );
       return 0;
     }
     const [min, max] = verb.operands;
@@ -143,6 +145,10 @@ function unknown(word: string): UsageError {
     }`,
     near === undefined ? "bulkhead worker --help" : `bulkhead worker ${near}`,
   );
+}
+
+function sentence(words: string): string {
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
 }
 
 /** A verb's help with its usage as it is typed. */

@@ -18,6 +18,9 @@ export const list: WorkerVerb = {
   summary: "show every worker with its true state",
   help: `Usage: worker list
 
+The states are running, requires_action (it waits for a person) and idle; dead or orphaned when
+the agent or its worker is gone; exited after an orderly end, until "worker reap" forgets it.
+
 Examples:
   bulkhead worker list
   bulkhead worker list --json

@@ -66,8 +66,27 @@ export function withAnswers(
  * @param open The ask.
  * @returns The questions; none when yes or no is the answer.
  */
-export function choicesOf(open: OpenAsk): Question[] {
+export function choicesOf(
+  open: Pick<OpenAsk, "tool_name" | "input">,
+): Question[] {
   return open.tool_name === "AskUserQuestion" ? questionsOf(open.input) : [];
+}
+
+/**
+ * An ask in one line.
+ *
+ * @param open The ask.
+ * @param call Tells the arguments of a call in a few words.
+ * @returns The agent's own questions with their options, or the call it is about; as the agent wrote it.
+ */
+export function askLine(
+  open: Pick<OpenAsk, "tool_name" | "input">,
+  call: (input: unknown) => string,
+): string {
+  const questions = choicesOf(open);
+  return questions.length === 0
+    ? `${open.tool_name} ${call(open.input)}`
+    : questions.map(shown).join(" ");
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 
 import type { Frame } from "../frame.ts";
+import { askLine } from "./questions.ts";
 
 /**
  * A frame as text for a terminal; control characters of the agent are shown and not obeyed.
@@ -17,7 +18,7 @@ export function renderFrame(frame: Frame): string {
   switch (frame.kind) {
     case "assistant": {
       const calls = (frame.tool_uses ?? []).map((use) =>
-        `${sub}> ${visible(use.name)} ${shorten(json(use.input))}\n`
+        `${sub}> ${callLine(use.name, use.input)}\n`
       );
       const text = frame.text === ""
         ? ""
@@ -34,7 +35,7 @@ export function renderFrame(frame: Frame): string {
         ).join("");
     case "control_request":
       return frame.subtype === "can_use_tool"
-        ? `${sub}? ${visible(frame.tool_name)} ${shorten(json(frame.input))}\n`
+        ? `${sub}? ${callLine(frame.tool_name, frame.input)}\n`
         : "";
     case "result":
       return `= ${frame.subtype}${
@@ -62,6 +63,15 @@ export function renderFrame(frame: Frame): string {
     default:
       return "";
   }
+}
+
+/** A call, or the agent's own question, in one line. */
+function callLine(tool: string, input: unknown): string {
+  const line = askLine(
+    { ["tool_name"]: tool, input },
+    (rest) => shorten(json(rest)),
+  );
+  return visible(shorten(line, 400));
 }
 
 /**

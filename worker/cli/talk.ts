@@ -13,7 +13,7 @@ import {
 import type { AskAnswer } from "../agents/driver.ts";
 import type { OpenAsk } from "../asks.ts";
 import type { TurnStatus, WatchEvent } from "../client.ts";
-import { answerWords, choicesOf, chosenAnswer } from "./questions.ts";
+import { answerWords, askLine, choicesOf, chosenAnswer } from "./questions.ts";
 import { renderFrame, visible } from "./render.ts";
 import { client, gateLine, operand, type WorkerVerb } from "./shared.ts";
 import { TerminalAnswers, terminalLines } from "./terminal.ts";
@@ -141,6 +141,7 @@ Examples:
       const asks = await worker.asks();
       if (flags.on("json")) printResult(io, { asks });
       else {
+        if (asks.length === 0) io.out("no open question\n");
         for (const open of asks) {
           io.out(
             `${open.id}  ${describe(open)}  ${visible(answerWords(open))}\n`,
@@ -186,6 +187,11 @@ Examples:
       throw new Deno.errors.NotFound(`Cannot answer "${id}": it is not open`);
     }
     if (flags.on("json")) printResult(io, { answered });
+    else {io.out(
+        choice === undefined || plain
+          ? `${given.decision}: ${id}\n`
+          : `answered: ${id}\n`,
+      );}
     return 0;
   },
 };
@@ -198,8 +204,10 @@ export const interrupt: WorkerVerb = {
   operands: [1, 1],
   async run(flags, io): Promise<number> {
     using worker = await client(flags, operand(flags, 0));
+    const { state } = await worker.status();
     await worker.interrupt();
     if (flags.on("json")) printResult(io, { interrupted: true });
+    else io.out(state === "idle" ? "nothing was running\n" : "interrupted\n");
     return 0;
   },
 };
@@ -243,6 +251,7 @@ export const stop: WorkerVerb = {
     await worker.shutdown();
     await worker.ended();
     if (flags.on("json")) printResult(io, { stopped: true });
+    else io.out("stopped\n");
     return 0;
   },
 };
@@ -279,7 +288,7 @@ function showJson(event: WatchEvent, io: CommandIo): void {
 }
 
 function describe(open: OpenAsk): string {
-  return `${visible(open.tool_name)} ${words(open.input)}`;
+  return visible(askLine(open, words));
 }
 
 function words(input: unknown): string {
