@@ -11,23 +11,11 @@ import {
 } from "@bulkhead/worker";
 import { assert, assertEquals } from "@std/assert";
 import { TextLineStream } from "@std/streams";
+import { STREAM_JSON_ARGS } from "./support/scripted_host.ts";
 
 type Json = Record<string, unknown>;
 
 const CASES = new URL("./fixtures/cases/streams/", import.meta.url);
-const BASE = [
-  "-p",
-  "--input-format",
-  "stream-json",
-  "--output-format",
-  "stream-json",
-  "--include-partial-messages",
-  "--replay-user-messages",
-  "--permission-prompt-tool",
-  "stdio",
-  "--setting-sources",
-  "user",
-];
 
 interface Row {
   t: number;
@@ -91,7 +79,7 @@ async function play(capture: Capture): Promise<Played> {
   );
   await Deno.writeTextFile(`${dir}/script.json`, script);
   const entry = scriptedAgentEntry([
-    ...BASE,
+    ...STREAM_JSON_ARGS,
     ...capture.args ?? ["--verbose"],
     "--sessions",
     `${dir}/sessions`,

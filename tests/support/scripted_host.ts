@@ -22,13 +22,13 @@ export interface HostOptions {
   dir?: string;
 }
 
-const BASE = [
+/** What a host starts a stream-json agent with, but for `--verbose`. */
+export const STREAM_JSON_ARGS: readonly string[] = [
   "-p",
   "--input-format",
   "stream-json",
   "--output-format",
   "stream-json",
-  "--verbose",
   "--include-partial-messages",
   "--replay-user-messages",
   "--permission-prompt-tool",
@@ -75,7 +75,8 @@ export class ScriptedHost implements AsyncDisposable {
       JSON.stringify({ schema: 1, ...options.script }),
     );
     const entry = scriptedAgentEntry([
-      ...BASE,
+      ...STREAM_JSON_ARGS,
+      "--verbose",
       "--sessions",
       `${dir}/sessions`,
       "--script",
