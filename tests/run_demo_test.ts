@@ -45,7 +45,7 @@ Deno.test("demo: a plugin tool is called, an inside write allowed, an outside on
 });
 
 Deno.test("demo: a second denied write in a copy of the script shows in the output", async () => {
-  await withRunWorld(async ({ dir, place }) => {
+  await withRunWorld(async ({ dir, place, env }) => {
     const script = JSON.parse(await Deno.readTextFile(GREETING));
     script.turns[0].steps.splice(-1, 0, {
       message: [{
@@ -61,7 +61,7 @@ Deno.test("demo: a second denied write in a copy of the script shows in the outp
       ...place,
       "--json",
       "play",
-    ], { env: { FNO_CLAIMS_ROOT: dir } });
+    ], { env });
     assertEquals(code, 0, out);
     const denied = events(out, "verdict").filter((event) =>
       event.decision === "deny"
@@ -86,7 +86,7 @@ Deno.test("demo: a second denied write in a copy of the script shows in the outp
 });
 
 Deno.test("demo: a tool sees its own PID namespace and not the home's files", async () => {
-  await withRunWorld(async ({ dir, home, place }) => {
+  await withRunWorld(async ({ dir, home, place, env }) => {
     const plugin = `${dir}/plugins/look`;
     await Deno.mkdir(plugin, { recursive: true });
     await Deno.mkdir(home);
@@ -129,7 +129,7 @@ Deno.test("demo: a tool sees its own PID namespace and not the home's files", as
       "preferred",
       "--json",
       "play",
-    ], { env: { FNO_CLAIMS_ROOT: dir } });
+    ], { env });
     assertEquals(code, 0, out);
     const said = JSON.stringify(events(out, "frame"));
     const { probeIsolation } = await import("@bulkhead/sandbox");
@@ -157,7 +157,7 @@ Deno.test("demo: nothing is left after a run, and the next run sweeps what a kil
 });
 
 Deno.test("run: a second run in one workspace is refused", async () => {
-  await withRunWorld(async ({ dir, place }) => {
+  await withRunWorld(async ({ dir, place, env }) => {
     await Deno.writeTextFile(
       `${dir}/wait.json`,
       JSON.stringify({ schema: 1, turns: [{ steps: [{ ask: "Wait?" }] }] }),
@@ -175,7 +175,7 @@ Deno.test("run: a second run in one workspace is refused", async () => {
         "--json",
         "play",
       ],
-      env: { FNO_CLAIMS_ROOT: dir },
+      env,
       stdin: "null",
       stdout: "piped",
       stderr: "null",
@@ -194,7 +194,7 @@ Deno.test("run: a second run in one workspace is refused", async () => {
       "scripted",
       ...place,
       "hi",
-    ], { env: { FNO_CLAIMS_ROOT: dir } });
+    ], { env });
     assertEquals(second.code, 1);
     assertStringIncludes(second.err, `pid ${first.pid}`);
     first.kill("SIGTERM");
@@ -243,7 +243,7 @@ Deno.test("run: an agent that does not come up leaves no session behind", async 
 });
 
 Deno.test("run: bad TOML in the home's configuration names the file", async () => {
-  await withRunWorld(async ({ ws, home, place }) => {
+  await withRunWorld(async ({ home, place, env }) => {
     await Deno.mkdir(home);
     await Deno.writeTextFile(`${home}/config.toml`, "[capabilities\n");
     const { code, err } = await bulkhead([
@@ -252,7 +252,7 @@ Deno.test("run: bad TOML in the home's configuration names the file", async () =
       "scripted",
       ...place,
       "hi",
-    ], { env: { FNO_CLAIMS_ROOT: ws } });
+    ], { env });
     assertEquals(code, 1);
     assertStringIncludes(err, "config.toml");
     assertEquals(err.trimEnd().split("\n").length, 1, err);
@@ -357,7 +357,7 @@ Deno.test("run: a tool that is allowed and not there is named", async () => {
 });
 
 Deno.test("run: a socket path that is too long is named with its limit", async () => {
-  await withRunWorld(async ({ dir, ws }) => {
+  await withRunWorld(async ({ dir, ws, env }) => {
     const home = `${dir}/${"x".repeat(120)}`;
     const { code, err } = await bulkhead([
       "run",
@@ -368,7 +368,7 @@ Deno.test("run: a socket path that is too long is named with its limit", async (
       "--home",
       home,
       "hi",
-    ], { env: { FNO_CLAIMS_ROOT: dir } });
+    ], { env });
     assertEquals(code, 1);
     assertStringIncludes(err, "107");
     assertEquals(err.trimEnd().split("\n").length, 1, err);
