@@ -79,7 +79,8 @@ Flags:
   --trust-plugin N=H  trust the plugin N with the content sha256:… (again for more)
   --isolation LEVEL   of plugins: required, preferred or off
   --no-guard          do not judge writes; said loudly
-  --keep              leave the session running for "bulkhead attach"
+  --keep              stay after the last turn, for "bulkhead attach" from elsewhere,
+                      until Ctrl-C
   --fleet nats://H:P  start it on whichever machine of the fleet has room; alone it
                       is [worker] fleet in config.toml, "off" is none; with
                       --fleet-credentials FILE, --fleet-tls, --fleet-ca FILE.

@@ -1,7 +1,8 @@
 import { reasonOf } from "../reason.ts";
 import { findExecutable } from "../executable.ts";
 import { isInside } from "../paths.ts";
-import { type IsolationPaths, SYSTEM_DIRS, systemFiles } from "./profile.ts";
+import type { IsolationPaths } from "./profile.ts";
+import { isSystem, SYSTEM_DIRS, systemFiles } from "./system.ts";
 
 /** What was found of bubblewrap. */
 export interface BubblewrapProbe {
@@ -158,11 +159,6 @@ function clean(path: string): string {
 
 function depth(path: string): number {
   return path === "/" ? 0 : path.split("/").length;
-}
-
-/** Whether it can be read already. */
-function isSystem(path: string): boolean {
-  return SYSTEM_DIRS.some((dir) => isInside(path, dir));
 }
 
 function exists(path: string): boolean {

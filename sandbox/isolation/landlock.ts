@@ -1,6 +1,7 @@
 import { denoEntry } from "../entry.ts";
 import { temporaryDirectory } from "../temporary.ts";
-import { type IsolationPaths, SYSTEM_DIRS, systemFiles } from "./profile.ts";
+import type { IsolationPaths } from "./profile.ts";
+import { SYSTEM_DIRS, systemFiles } from "./system.ts";
 
 /** The launcher's permissions: the system calls and the look at each path. */
 const LAUNCHER_FLAGS = ["--allow-ffi", "--allow-read"];
