@@ -15,6 +15,7 @@ import {
   recoverWorkers,
 } from "@bulkhead/worker";
 import { eventually } from "./support/eventually.ts";
+import { exists } from "./support/processes.ts";
 import { hasTool } from "./support/require_tool.ts";
 import {
   FAKE_EMITTER,
@@ -66,9 +67,11 @@ async function kill(running: Running): Promise<void> {
   await running.stderr;
 }
 
+/** Says by a file that it runs. */
+const COMMAND = "touch shell-runs; sleep 300";
 const SCRIPT = JSON.stringify({
   schema: 1,
-  turns: [{ steps: [{ tool: "Bash", input: { command: "sleep 300" } }] }],
+  turns: [{ steps: [{ tool: "Bash", input: { command: COMMAND } }] }],
 });
 
 const SCRIPTED = [
@@ -135,7 +138,10 @@ for (const delay of [0, 40, 120, 200, 260, 320, 400]) {
   });
 }
 
-const steps: [string, (client: SeedClient) => Promise<void>][] = [
+const steps: [
+  string,
+  (client: SeedClient, world: WorkerWorld) => Promise<void>,
+][] = [
   ["at rest", async () => {}],
   ["right after a turn was written", async (client) => {
     await client.call("stream.write_turn", { text: "go" });
@@ -147,7 +153,7 @@ const steps: [string, (client: SeedClient) => Promise<void>][] = [
       await client.call("stream.read_frames", { wait_ms: 20, cursor: 1e9 });
     }
   }],
-  ["while a shell of the agent runs", async (client) => {
+  ["while a shell of the agent runs", async (client, world) => {
     await client.call("stream.write_turn", { text: "go" });
     for (;;) {
       const { asks } = await client.call("stream.asks");
@@ -159,7 +165,10 @@ const steps: [string, (client: SeedClient) => Promise<void>][] = [
         break;
       }
     }
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await eventually(
+      "the shell runs",
+      () => exists(`${world.cwd}/shell-runs`),
+    );
   }],
   ["while it shuts down", async (client) => {
     await client.bytes(new Uint8Array([40, 0, 0, 0]));
@@ -180,7 +189,7 @@ for (const [name, reach] of steps) {
       const running = start(world, await scripted(world, crypto.randomUUID()));
       {
         using client = await SeedClient.whenUp(running.socket);
-        await reach(client);
+        await reach(client, world);
         await kill(running);
       }
       await startsAgain(world);
