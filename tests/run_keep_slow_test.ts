@@ -329,6 +329,7 @@ Deno.test("--no-guard: said loudly, on standard error, and then nothing judges t
   );
   assertEquals(code, 0, out);
   assertMatch(err, /^WARNING: --no-guard: /m);
+  assertMatch(out, /^files written unknown: no guard watched$/m);
   assertEquals(/^guard: /m.test(out), false, out);
   assert(exists(`${world.dir}/outside.txt`));
 });

@@ -195,7 +195,7 @@ export class LiveSession {
       session: worker.sessionId,
       outcome: outcome?.outcome ?? "kept",
       errors: outcome?.errors ?? [],
-      written: notes.written(),
+      written: args.guard ? notes.written() : null,
       denials: notes.denials(outcome?.denied ?? []),
       costUsd: outcome?.costUsd ?? null,
       durationMs: performance.now() - started,

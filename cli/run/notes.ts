@@ -1,6 +1,6 @@
 import type { DeniedCall, ToolCall, Verdict } from "@bulkhead/worker";
 import { below, describeInput } from "./describe.ts";
-import { ANSWER, type Denial } from "./summary.ts";
+import { ANSWER, type Denial, NOBODY } from "./summary.ts";
 
 /** What is remembered of a session for its summary. */
 export class SessionNotes {
@@ -79,7 +79,7 @@ export class SessionNotes {
         // Nobody's answer is the reason why there had to be one.
         by: call.reason === undefined ||
             call.reason === this.#undecided.get(call.toolUseId ?? "")
-          ? "nobody's yes"
+          ? NOBODY
           : ANSWER,
         reason: call.reason ?? "",
       })),

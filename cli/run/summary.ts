@@ -5,6 +5,9 @@ import { paint, shorten, visible } from "./paint.ts";
 /** Who refused a call that a person, here or attached, has answered with no. */
 export const ANSWER = "the answer";
 
+/** Who refused a call that a person should have allowed and none did. */
+export const NOBODY = "nobody";
+
 /** One refused call. */
 export interface Denial {
   /** The tool. */
@@ -27,8 +30,11 @@ export interface RunSummary {
   outcome: TurnOutcome["outcome"] | "kept";
   /** What went wrong. */
   errors: string[];
-  /** Files that were written inside the roots, relative to the workspace where they are below it. */
-  written: string[];
+  /**
+   * Files that were written inside the roots, relative to the workspace where they are below it; null when no guard
+   * was there to see it.
+   */
+  written: string[] | null;
   /** Refused calls, subagents' too. */
   denials: Denial[];
   /** What the session cost in dollars, as far as the agent tells. */
@@ -72,13 +78,19 @@ export function printSummary(
   io.out(`${dim("──")} ${bold("summary")}\n`);
   row(
     "files written",
-    summary.written.length === 0
+    summary.written === null
+      ? "unknown: no guard watched"
+      : summary.written.length === 0
       ? "none"
       : summary.written.map(visible).join(", "),
   );
   row("denials", String(summary.denials.length));
   for (const { tool, input, by, reason } of summary.denials) {
-    const why = by === ANSWER ? shorten(reason, 120) : `by ${by}`;
+    const why = by === ANSWER
+      ? shorten(reason, 120)
+      : by === NOBODY
+      ? "because nobody answered"
+      : `by ${by}`;
     row("", red(`${visible(tool)} ${input}`) + dim(` ${why}`));
   }
   const ok = summary.outcome === "completed" || summary.outcome === "kept";
