@@ -6,7 +6,7 @@
 
 import { findExecutable, type IsolationPolicy } from "@bulkhead/sandbox";
 import { findCodex } from "./codex_program.ts";
-import { findOpencode } from "./opencode_program.ts";
+import { findOpenCode } from "./opencode_program.ts";
 
 /**
  * Finds the program, behind its launcher where we know it.
@@ -20,7 +20,7 @@ export async function findAcpProgram(
   path: string,
 ): Promise<string | undefined> {
   const name = command.replace(/^.*\//, "");
-  if (name === "opencode") return await findOpencode(command, path);
+  if (name === "opencode") return await findOpenCode(command, path);
   if (name === "codex") return await findCodex(command, path);
   return findExecutable(command, Deno.cwd(), path) ?? undefined;
 }

@@ -8,7 +8,7 @@ import {
 } from "./codex_config.ts";
 import { CodexFrames } from "./codex_frames.ts";
 import { findCodex } from "./codex_program.ts";
-import { findOpencode } from "./opencode_program.ts";
+import { findOpenCode } from "./opencode_program.ts";
 import { isOlder } from "./_programs.ts";
 import { watchLeftovers } from "./leftovers.ts";
 import { parseLine } from "../frame.ts";
@@ -221,7 +221,7 @@ Deno.test("CodexFrames never throws, whatever comes", () => {
   );
 });
 
-Deno.test("findCodex() and findOpencode() step over the launchers of npm", async () => {
+Deno.test("findCodex() and findOpenCode() step over the launchers of npm", async () => {
   const dir = await Deno.realPath(await Deno.makeTempDir());
   const arch = Deno.build.arch === "x86_64" ? "x64" : "arm64";
   const triple = Deno.build.arch === "x86_64" ? "x86_64" : "aarch64";
@@ -246,7 +246,7 @@ Deno.test("findCodex() and findOpencode() step over the launchers of npm", async
     const program = await make(
       `lib/opencode-ai/node_modules/opencode-linux-${arch}/bin/opencode`,
     );
-    assertEquals(await findOpencode("opencode", `${dir}/bin`), program);
+    assertEquals(await findOpenCode("opencode", `${dir}/bin`), program);
   }
   assertEquals(await findCodex("codex", "/nowhere"), undefined);
   await Deno.remove(dir, { recursive: true });

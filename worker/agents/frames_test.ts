@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { Frame } from "../frame.ts";
 import { AcpFrames } from "./acp_frames.ts";
-import { OpencodeFrames } from "./opencode_frames.ts";
+import { OpenCodeFrames } from "./opencode_frames.ts";
 
 function kinds(frames: readonly Frame[]): string[] {
   return frames.map((frame) =>
@@ -10,10 +10,10 @@ function kinds(frames: readonly Frame[]): string[] {
 }
 
 function opencode(): {
-  frames: OpencodeFrames;
+  frames: OpenCodeFrames;
   tell(type: string, properties: Record<string, unknown>): Frame[];
 } {
-  const frames = new OpencodeFrames();
+  const frames = new OpenCodeFrames();
   frames.root = "ses_root";
   return {
     frames,
@@ -26,7 +26,7 @@ function opencode(): {
   };
 }
 
-Deno.test("OpencodeFrames tells a turn once, however often the server does", () => {
+Deno.test("OpenCodeFrames tells a turn once, however often the server does", () => {
   const { frames, tell } = opencode();
   frames.sent("u1");
   const user = { info: { id: "m1", role: "user" } };
@@ -92,7 +92,7 @@ Deno.test("OpencodeFrames tells a turn once, however often the server does", () 
   ], ["hello", 7, 0.5]);
 });
 
-Deno.test("OpencodeFrames: a stopped turn is aborted, and does not make the next one fail", () => {
+Deno.test("OpenCodeFrames: a stopped turn is aborted, and does not make the next one fail", () => {
   const { frames, tell } = opencode();
   tell("session.status", { status: { type: "busy" } });
   frames.stopping = true;
@@ -119,7 +119,7 @@ Deno.test("OpencodeFrames: a stopped turn is aborted, and does not make the next
   assertEquals(third?.kind === "result" && third.errors, ["no key"]);
 });
 
-Deno.test("OpencodeFrames: other sessions are not ours, a subagent's are linked to its call", () => {
+Deno.test("OpenCodeFrames: other sessions are not ours, a subagent's are linked to its call", () => {
   const { frames, tell } = opencode();
   assertEquals(tell("session.idle", { sessionID: "ses_other" }), []);
   tell("session.created", {

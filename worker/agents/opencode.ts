@@ -21,16 +21,16 @@ import type {
   AskAnswer,
   ToolCall,
 } from "./driver.ts";
-import { OpencodeApi } from "./opencode_api.ts";
+import { OpenCodeApi } from "./opencode_api.ts";
 import { keepConfig } from "./opencode_config.ts";
-import { OpencodeFrames } from "./opencode_frames.ts";
+import { OpenCodeFrames } from "./opencode_frames.ts";
 import {
   openCodeEnvironment,
   sessionOf,
   versionOf,
   whereItListens,
 } from "./opencode_start.ts";
-import { findOpencode } from "./opencode_program.ts";
+import { findOpenCode } from "./opencode_program.ts";
 import { askReply, promptBody } from "./opencode_words.ts";
 import type { ProgramOptions } from "./program_options.ts";
 import { atMost, within } from "./_within.ts";
@@ -70,7 +70,7 @@ interface Running {
   readonly bridge: Bridge;
   readonly desk: AskDesk;
   readonly lines: AsyncGenerator<readonly AgentLine[], void, undefined>;
-  api?: OpencodeApi;
+  api?: OpenCodeApi;
 }
 
 /** Drives one OpenCode server. */
@@ -87,7 +87,7 @@ class OpenCodeDriver implements AgentDriver {
   readonly ended: Promise<AgentEnd>;
   readonly #options: OpenCodeOptions;
   readonly #host = new Hosting();
-  readonly #frames = new OpencodeFrames();
+  readonly #frames = new OpenCodeFrames();
   readonly #asks = new Map<string, string>();
   #running: Running | undefined;
 
@@ -240,7 +240,7 @@ class OpenCodeDriver implements AgentDriver {
   }
 
   async #program(path: string): Promise<string> {
-    const found = await findOpencode("opencode", path);
+    const found = await findOpenCode("opencode", path);
     if (found !== undefined) return found;
     throw this.#failed(
       new Error(
@@ -262,7 +262,7 @@ class OpenCodeDriver implements AgentDriver {
   ): Promise<AgentStarted> {
     const listenMs = this.#options.readyMs ?? 60_000;
     const origin = await whereItListens(running.lines, listenMs);
-    const api = running.api = new OpencodeApi(origin, password);
+    const api = running.api = new OpenCodeApi(origin, password);
     // At the same time: each of the two is a round trip to a server that has just woken up.
     const [version, session] = await Promise.all([
       versionOf(api),
@@ -378,7 +378,7 @@ class OpenCodeDriver implements AgentDriver {
     return ours ? call : { ...call, agentId: session };
   }
 
-  async #stop(api: OpencodeApi): Promise<void> {
+  async #stop(api: OpenCodeApi): Promise<void> {
     for (const child of this.#frames.busy ? this.#frames.children() : []) {
       await api.call("POST", `/session/${child}/abort`, undefined, SETTLE_MS);
     }

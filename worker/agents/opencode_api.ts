@@ -8,7 +8,7 @@ import { readLines } from "@bulkhead/sandbox";
 import { isJsonObject, type JsonObject } from "../frame.ts";
 
 /** An event of the server. */
-export interface OpencodeEvent {
+export interface OpenCodeEvent {
   /** The kind, such as `session.idle`. */
   readonly type: string;
   /** What it is about. */
@@ -18,7 +18,7 @@ export interface OpencodeEvent {
 }
 
 /** Thrown when the server refuses a request. */
-export class OpencodeApiError extends Error {
+export class OpenCodeApiError extends Error {
   /** The HTTP status. */
   readonly status: number;
 
@@ -31,19 +31,19 @@ export class OpencodeApiError extends Error {
    */
   constructor(what: string, status: number, message: string) {
     super(`"${what}" failed with ${status}: ${message}`);
-    this.name = "OpencodeApiError";
+    this.name = "OpenCodeApiError";
     this.status = status;
   }
 }
 
 /** Thrown when the server does not answer in time. */
-export class OpencodeLateError extends Error {
+export class OpenCodeLateError extends Error {
   /** The name that stands in front of the message. */
-  override name = "OpencodeLateError";
+  override name = "OpenCodeLateError";
 }
 
 /** Speaks with one server. */
-export class OpencodeApi {
+export class OpenCodeApi {
   readonly #origin: string;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #stop = new AbortController();
@@ -70,7 +70,7 @@ export class OpencodeApi {
    * @param body The body.
    * @param timeoutMs How long the answer may take.
    * @returns The answer; an empty object when it has none.
-   * @throws {OpencodeApiError} When the server refuses.
+   * @throws {OpenCodeApiError} When the server refuses.
    */
   async call(
     method: "GET" | "POST" | "DELETE",
@@ -91,12 +91,12 @@ export class OpencodeApi {
       text = await response.text();
     } catch (cause) {
       if (!timeout.aborted) throw cause;
-      throw new OpencodeLateError(
+      throw new OpenCodeLateError(
         `it did not answer "${method} ${path}" within ${timeoutMs} ms`,
       );
     }
     if (!response.ok) {
-      throw new OpencodeApiError(
+      throw new OpenCodeApiError(
         `${method} ${path}`,
         response.status,
         messageOf(text),
@@ -110,14 +110,14 @@ export class OpencodeApi {
    *
    * @returns The events, until the server or we end it.
    */
-  async events(): Promise<AsyncGenerator<OpencodeEvent, void, undefined>> {
+  async events(): Promise<AsyncGenerator<OpenCodeEvent, void, undefined>> {
     const response = await fetch(`${this.#origin}/event`, {
       headers: this.#headers,
       signal: this.#stop.signal,
     });
     if (!response.ok || response.body === null) {
       await response.body?.cancel();
-      throw new OpencodeApiError("GET /event", response.status, "no events");
+      throw new OpenCodeApiError("GET /event", response.status, "no events");
     }
     return read(response.body);
   }
@@ -130,7 +130,7 @@ export class OpencodeApi {
 
 async function* read(
   body: ReadableStream<Uint8Array>,
-): AsyncGenerator<OpencodeEvent, void, undefined> {
+): AsyncGenerator<OpenCodeEvent, void, undefined> {
   const decoder = new TextDecoder();
   try {
     for await (const line of readLines(body)) {

@@ -13,14 +13,14 @@ import type {
 } from "../frame.ts";
 import { cap, isJsonObject, type JsonObject, TEXT_CAP } from "../frame.ts";
 import type { KnownCall } from "./codex_frames.ts";
-import type { OpencodeEvent } from "./opencode_api.ts";
+import type { OpenCodeEvent } from "./opencode_api.ts";
 
 /** Events that say nothing about a session. */
 const NOISE =
   /^(?:plugin\.added|catalog\.updated|reference\.updated|file\.|lsp\.|server\.heartbeat|installation\.|project\.)/;
 
 /** Turns the events of one server into frames. Holds what later ones refer to. */
-export class OpencodeFrames {
+export class OpenCodeFrames {
   /** The id of the session that people talk to. */
   root = "";
   /** True while the root session works. */
@@ -62,7 +62,7 @@ export class OpencodeFrames {
    * @param event The event.
    * @returns The frames in order.
    */
-  event(event: OpencodeEvent): Frame[] {
+  event(event: OpenCodeEvent): Frame[] {
     const { type, properties } = event;
     if (NOISE.test(type)) return [];
     const session = sessionOf(properties);

@@ -6,7 +6,7 @@
  */
 
 /** What the plugin has to know. */
-export interface OpencodePluginOptions {
+export interface OpenCodePluginOptions {
   /** The path of the bridge. */
   readonly socket: string;
   /** The guard's hook, which decides when the worker is gone; without one every call is refused then. */
@@ -19,7 +19,7 @@ export interface OpencodePluginOptions {
  * @param options Socket and fall-back.
  * @returns JavaScript for a file of its own.
  */
-export function opencodePlugin(options: OpencodePluginOptions): string {
+export function opencodePlugin(options: OpenCodePluginOptions): string {
   return `const SOCKET = ${JSON.stringify(options.socket)};
 const FALLBACK = ${JSON.stringify(options.fallback ?? null)};
 ${PROGRAM}`;

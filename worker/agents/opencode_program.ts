@@ -14,7 +14,7 @@ import { isFile } from "./_programs.ts";
  * @param path The PATH.
  * @returns The program, or `undefined` when there is none.
  */
-export async function findOpencode(
+export async function findOpenCode(
   command: string,
   path: string,
 ): Promise<string | undefined> {

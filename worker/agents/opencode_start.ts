@@ -11,9 +11,9 @@ import { isOlder } from "./_programs.ts";
 import { within } from "./_within.ts";
 import type { Bridge } from "./bridge.ts";
 import {
-  type OpencodeApi,
-  OpencodeApiError,
-  OpencodeLateError,
+  type OpenCodeApi,
+  OpenCodeApiError,
+  OpenCodeLateError,
 } from "./opencode_api.ts";
 import { opencodePlugin } from "./opencode_plugin.ts";
 import { guardHook, markerLog, toolEntry } from "./relays.ts";
@@ -155,7 +155,7 @@ export async function whereItListens(
  * @param api The server.
  * @returns The version.
  */
-export async function versionOf(api: OpencodeApi): Promise<string> {
+export async function versionOf(api: OpenCodeApi): Promise<string> {
   const health = await api.call("GET", "/global/health");
   const version = typeof health.version === "string" ? health.version : "";
   if (!isOlder(version, OPENCODE_OLDEST)) return version;
@@ -173,7 +173,7 @@ export async function versionOf(api: OpencodeApi): Promise<string> {
  * @returns The id of the session.
  */
 export async function sessionOf(
-  api: OpencodeApi,
+  api: OpenCodeApi,
   resume: string | undefined,
   limitMs: number,
 ): Promise<string> {
@@ -187,7 +187,7 @@ export async function sessionOf(
       );
       return resume;
     } catch (error) {
-      if (!(error instanceof OpencodeApiError) || error.status >= 500) {
+      if (!(error instanceof OpenCodeApiError) || error.status >= 500) {
         throw error;
       }
       throw new Error(
@@ -199,7 +199,7 @@ export async function sessionOf(
     const made = await api.call("POST", "/session", {}, limitMs);
     if (typeof made.id === "string") return made.id;
   } catch (error) {
-    if (!(error instanceof OpencodeLateError)) throw error;
+    if (!(error instanceof OpenCodeLateError)) throw error;
     throw new Error(
       `it made no session within ${limitMs} ms: at its first start it fetches packages with npm, check the network`,
     );
