@@ -3,7 +3,7 @@ import { AskDesk } from "./ask_desk.ts";
 import { Bridge, type BridgeAnswer } from "./bridge.ts";
 import type { HostTool, ToolCall, Verdict } from "./driver.ts";
 import type { Frame } from "../frame.ts";
-import { opencodePlugin } from "./opencode_plugin.ts";
+import { openCodePlugin } from "./opencode_plugin.ts";
 import { guardHook, hookEntry, markerLog, toolEntry } from "./relays.ts";
 import { ToolServer } from "./tool_server.ts";
 
@@ -182,7 +182,7 @@ Deno.test("the plugin for OpenCode asks the bridge, and the guard's hook when th
   const fallback = guardHook("opencode", { path: marker, log: undefined });
   await Deno.writeTextFile(
     `${dir}/gate.js`,
-    opencodePlugin({ socket: bridge.path, fallback: fallback.argv }),
+    openCodePlugin({ socket: bridge.path, fallback: fallback.argv }),
   );
   // It listens for SIGTERM and ends its process, so it runs in one of its own.
   await Deno.writeTextFile(

@@ -19,7 +19,7 @@ export interface OpenCodePluginOptions {
  * @param options Socket and fall-back.
  * @returns JavaScript for a file of its own.
  */
-export function opencodePlugin(options: OpenCodePluginOptions): string {
+export function openCodePlugin(options: OpenCodePluginOptions): string {
   return `const SOCKET = ${JSON.stringify(options.socket)};
 const FALLBACK = ${JSON.stringify(options.fallback ?? null)};
 ${PROGRAM}`;

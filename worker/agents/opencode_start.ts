@@ -15,7 +15,7 @@ import {
   OpenCodeApiError,
   OpenCodeLateError,
 } from "./opencode_api.ts";
-import { opencodePlugin } from "./opencode_plugin.ts";
+import { openCodePlugin } from "./opencode_plugin.ts";
 import { guardHook, markerLog, toolEntry } from "./relays.ts";
 
 /** The oldest version whose gate was proven. */
@@ -62,7 +62,7 @@ export async function openCodeEnvironment(
   const plugin = joinPath(bridge.dir, "gate.js");
   await writeFileAtomic(
     plugin,
-    opencodePlugin({
+    openCodePlugin({
       socket: bridge.path,
       ...(fallback === undefined ? {} : { fallback: fallback.argv }),
     }),
