@@ -19,11 +19,15 @@ Deno.test("a mistyped answer to the question of trust is told the answers, and n
       person([]).io,
     );
     const install = ["install", `${dir}/demo`, ...flags];
-    const stubborn = person(["y", "yes", "y", "a"]);
+    const stubborn = person(["y", "sure", "YES", "a"]);
     assertEquals(await pluginsCommand(install, stubborn.io), 1);
     assertStringIncludes(
       stubborn.err(),
-      '"y" is none of the answers: [a]lways for this content, [o]nce, ne[v]er, [N]o',
+      'yes for how long? "a" trusts this content from now on, "o" only this time',
+    );
+    assertStringIncludes(
+      stubborn.err(),
+      '"sure" is none of the answers: [a]lways for this content, [o]nce, ne[v]er, [N]o',
     );
     assertStringIncludes(stubborn.err(), "Taken as no");
     const gone = person(["y"]);
@@ -135,3 +139,28 @@ Deno.test("a word that is too many is shown without its control characters", asy
   assertEquals(code, 2);
   assertStringIncludes(err, '"\\u{1b}[2J"');
 });
+
+Deno.test("list shows what is there and fails for a pin that lets nothing in; what trusts nothing takes no pin", () =>
+  withHome(async (dir, flags) => {
+    await pluginsCommand(
+      ["new", `${dir}/home/plugins/demo`, "--language", "shell"],
+      person([]).io,
+    );
+    const hash = `sha256:${"0".repeat(64)}`;
+    for (const [name, reason] of [["nope", "no plugin"], ["demo", "content"]]) {
+      const pin = ["--trust-plugin", `${name}=${hash}`];
+      const run = await said(["list", ...pin, ...flags]);
+      assertEquals(run.code, 1);
+      assertStringIncludes(run.out, "demo");
+      assertStringIncludes(run.err, `Cannot honour --trust-plugin "${name}=`);
+      assertStringIncludes(run.err, `${reason}`);
+      const json = await said(["list", "--json", ...pin, ...flags]);
+      const { ok, error, plugins } = JSON.parse(json.out);
+      assertEquals([json.code, ok, plugins.length], [1, false, 1]);
+      assertStringIncludes(error.message, "Cannot honour");
+    }
+    const check = ["check", `${dir}/home/plugins/demo`, ...flags];
+    const refused = await said([...check, "--trust-plugin", `demo=${hash}`]);
+    assertEquals(refused.code, 2);
+    assertStringIncludes(refused.err, '"--trust-plugin" is not a flag here');
+  }));

@@ -6,12 +6,12 @@
 import { describeFailure, printResult } from "@bulkhead/sandbox/command";
 import { absolute } from "./_cli_input.ts";
 import type { Command, Verb } from "./_cli_shared.ts";
-import { printable, quote, quoteWhole } from "./_text.ts";
+import { messageOf, printable, quote, quoteWhole } from "./_text.ts";
 import { discoverPlugins } from "./discover.ts";
 import { checkPlugin, checkPlugins, type PluginCheck } from "./doctor.ts";
 import { ManifestError } from "./errors.ts";
 import { installedPlugins, repairInstalls } from "./installed.ts";
-import { loadPlugins } from "./load.ts";
+import type { LoadOutcome } from "./load.ts";
 import { readPlugin } from "./read.ts";
 import { TrustStore } from "./trust.ts";
 
@@ -22,9 +22,10 @@ export const list: Verb = {
   help:
     `Show the plugins, the tools and hooks they bring, and whether they are trusted
 
-Usage: plugins list [--json]
+Usage: plugins list [--trust-plugin NAME=sha256:…] [--json]
 
-Nothing is run and nobody is asked. The states:
+Nothing is run and nobody is asked. With --trust-plugin it shows what a session with that pin would have; the exit code
+is 1 when the pin lets nothing in. The states:
   loaded    trusted; its tools are offered and its hooks fire
   waiting   not trusted yet, or changed since: "plugins trust NAME" decides
   off       plugins are switched off in config.toml
@@ -35,6 +36,7 @@ Examples:
   bulkhead plugins list --json
 `,
   operands: [0, 0],
+  takesPins: true,
   run: runList,
 };
 
@@ -56,7 +58,7 @@ interface Row {
 async function runList(command: Command): Promise<number> {
   const repaired = await repairInstalls({ home: command.home });
   const config = await command.config();
-  const [installed, { rows, warnings }] = await Promise.all([
+  const [installed, { rows, warnings, outcome }] = await Promise.all([
     installedPlugins({ home: command.home }),
     readRows(command),
   ]);
@@ -83,15 +85,23 @@ async function runList(command: Command): Promise<number> {
     ),
     ...warnings,
   ];
+  const unmet = command.unmetPins(outcome);
   if (command.json) {
-    printResult(command.io, {
-      enabled: config.enabled,
-      sandbox: config.sandbox,
-      trust: config.trust.default ?? "closed",
-      plugins: rows,
-      problems,
-    });
-    return 0;
+    command.io.out(
+      `${
+        JSON.stringify({
+          schema: 1,
+          ok: unmet === undefined,
+          ...(unmet === undefined ? {} : { error: describeFailure(unmet) }),
+          enabled: config.enabled,
+          sandbox: config.sandbox,
+          trust: config.trust.default ?? "closed",
+          plugins: rows,
+          problems,
+        })
+      }\n`,
+    );
+    return unmet === undefined ? 0 : 1;
   }
   for (const problem of problems) command.note(`note: ${problem}`);
   if (rows.length === 0) {
@@ -106,6 +116,7 @@ async function runList(command: Command): Promise<number> {
   if (!config.enabled && rows.length > 0) {
     command.say("Plugins are off: nothing of this is loaded");
   }
+  if (unmet !== undefined) throw unmet;
   return 0;
 }
 
@@ -141,14 +152,9 @@ function describeRow(command: Command, row: Row, width: number): string {
 /** What is there, and what is odd about what is loaded. */
 async function readRows(
   command: Command,
-): Promise<{ rows: Row[]; warnings: string[] }> {
+): Promise<{ rows: Row[]; warnings: string[]; outcome: LoadOutcome }> {
   const config = await command.config();
-  const outcome = await loadPlugins({
-    config,
-    home: command.home,
-    workspace: command.workspace,
-    pins: command.pins,
-  });
+  const outcome = await command.load({ ask: false });
   const loaded = outcome.status === "loaded" ? outcome.plugins : [];
   const refused = outcome.status === "disabled" ? [] : outcome.refused;
   const rows: Row[] = [];
@@ -182,9 +188,7 @@ async function readRows(
       });
     } catch (error) {
       if (error instanceof Deno.errors.NotCapable) throw error;
-      const reason = printable(
-        error instanceof Error ? error.message : String(error),
-      );
+      const reason = printable(messageOf(error));
       rows.push({
         name: found.name,
         version: "",
@@ -197,7 +201,7 @@ async function readRows(
       });
     }
   }
-  if (outcome.status === "disabled") return { rows, warnings: [] };
+  if (outcome.status === "disabled") return { rows, warnings: [], outcome };
   // Why a plugin is broken stands in its row.
   const broken = rows.filter((row) => row.state === "broken").map((row) =>
     `plugin \`${printable(row.name)}\` (`
@@ -206,7 +210,7 @@ async function readRows(
     !broken.some((start) => line.startsWith(start))
   );
   const notices = outcome.status === "loaded" ? outcome.notices : [];
-  return { rows, warnings: [...notices, ...warnings] };
+  return { rows, warnings: [...notices, ...warnings], outcome };
 }
 
 /** `plugins check`. */
@@ -240,11 +244,9 @@ Examples:
     if (command.json) {
       if (found.problems.length === 0) printResult(command.io, { ...found });
       else {
-        const message = `${
-          quote(found.name)
-        } has ${found.problems.length} problems, the first: ${
-          found.problems[0]
-        }`;
+        const message = `${quote(found.name)} has ${
+          counted(found.problems.length)
+        }, the first: ${found.problems[0]}`;
         command.io.out(
           `${
             JSON.stringify({
@@ -267,11 +269,15 @@ Examples:
     command.say(
       found.problems.length === 0
         ? command.paint("nothing is wrong", "green")
-        : `${found.problems.length} problems`,
+        : counted(found.problems.length),
     );
     return found.problems.length === 0 ? 0 : 1;
   },
 };
+
+function counted(problems: number): string {
+  return problems === 1 ? "1 problem" : `${problems} problems`;
+}
 
 /** Tells everything that costs a manifest, with the file it stands in. */
 function unusable(command: Command, error: ManifestError): number {
@@ -321,7 +327,7 @@ Examples:
     if (command.json) {
       const error = {
         code: "doctor_failed",
-        message: `${bad} problems`,
+        message: counted(bad),
         fix: findings.find((each) => each.fix !== undefined)?.fix,
       };
       command.io.out(

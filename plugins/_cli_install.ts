@@ -45,6 +45,7 @@ Examples:
 `,
   flags: { string: ["sha256"] },
   operands: [1, 1],
+  takesPins: true,
   async run(command) {
     const source = command.operand();
     const options = await installOptions(command);
@@ -81,6 +82,7 @@ Examples:
 `,
   flags: { boolean: ["all"], string: ["source", "commit", "sha256"] },
   operands: [0, 1],
+  takesPins: true,
   run: runUpdate,
 };
 

@@ -34,6 +34,7 @@ Examples:
 `,
   flags: { string: ["args", "timeout-ms"] },
   operands: [1, 1],
+  takesPins: true,
   run: runCall,
 };
 
@@ -126,6 +127,7 @@ Examples:
 `,
   flags: { string: ["payload"] },
   operands: [1, 1],
+  takesPins: true,
   run: runFire,
 };
 
@@ -211,6 +213,7 @@ Examples:
   codex: [mcp_servers.bulkhead] command = "bulkhead", args = ["plugins", "serve"]
 `,
   operands: [0, 0],
+  takesPins: true,
   run: runServe,
 };
 

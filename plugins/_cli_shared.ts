@@ -13,7 +13,7 @@ import {
 import { disabled, InterruptedError, NotLoadedError } from "./_cli_errors.ts";
 import { absolute, readLine } from "./_cli_input.ts";
 import { refusedLines } from "./_refused.ts";
-import { clip, printable, quote, quoteWhole } from "./_text.ts";
+import { clip, messageOf, printable, quoteWhole } from "./_text.ts";
 import { loadConfig, type PluginsConfig, type SandboxLevel } from "./config.ts";
 import {
   BLOCKED_NOTICE,
@@ -24,15 +24,8 @@ import {
 } from "./load.ts";
 import { ConfigError, UnmetTrustError } from "./errors.ts";
 import type { ToolRegistry } from "./tool.ts";
-import {
-  parseTrustAnswer,
-  parseTrustPin,
-  questionText,
-  TRUST_CHOICES,
-  type TrustAnswer,
-  type TrustHandler,
-  type TrustPin,
-} from "./trust.ts";
+import { askTrust } from "./ask_trust.ts";
+import { parseTrustPin, type TrustHandler, type TrustPin } from "./trust.ts";
 
 /** The streams of the command, and where `serve` speaks. */
 export interface PluginsIo extends CommandIo {
@@ -80,6 +73,12 @@ export interface Verb {
   /** How many operands it takes. */
   operands: readonly [min: number, max: number];
   /**
+   * Whether contents can be trusted on its command line.
+   *
+   * @default {false}
+   */
+  takesPins?: boolean;
+  /**
    * Whether it looks at anything in the home.
    *
    * @default {true}
@@ -93,12 +92,11 @@ export interface Verb {
 export const COMMON_FLAGS: FlagSpec = {
   boolean: ["help", "json"],
   string: ["home", "workspace"],
-  collect: ["trust-plugin"],
   alias: { h: "help", j: "json" },
 };
 
-/** How often the question is put again. */
-const MAX_ROUNDS = 3;
+/** The flag of the verbs that trust contents. */
+export const PIN_FLAGS: FlagSpec = { collect: ["trust-plugin"] };
 
 /** A command line with its flags read and its places found. */
 export class Command {
@@ -132,10 +130,7 @@ export class Command {
       try {
         return parseTrustPin(text);
       } catch (error) {
-        throw new UsageError(
-          error instanceof Error ? error.message : String(error),
-          "--trust-plugin NAME=sha256:…",
-        );
+        throw new UsageError(messageOf(error), "--trust-plugin NAME=sha256:…");
       }
     });
   }
@@ -207,15 +202,20 @@ export class Command {
     return await this.load({ ask: false });
   }
 
-  /** Refuses to go on when a pin of the command line lets nothing in. */
-  checkPins(outcome: LoadOutcome): void {
+  /** Why a pin of the command line lets nothing in; undefined when each does, or there is none. */
+  unmetPins(outcome: LoadOutcome): Error | undefined {
     if (outcome.status === "disabled") {
-      if (this.pins.length > 0) throw disabled(this.home);
-      return;
+      return this.pins.length > 0 ? disabled(this.home) : undefined;
     }
     // Policies are for sessions: no call of an agent is judged here.
     const pins = (outcome.unmet ?? []).filter(({ kind }) => kind === "pin");
-    if (pins.length > 0) throw new UnmetTrustError(pins);
+    return pins.length > 0 ? new UnmetTrustError(pins) : undefined;
+  }
+
+  /** Refuses to go on when a pin of the command line lets nothing in. */
+  checkPins(outcome: LoadOutcome): void {
+    const unmet = this.unmetPins(outcome);
+    if (unmet !== undefined) throw unmet;
   }
 
   /** Loads the plugins for a command that cannot do without any. */
@@ -266,20 +266,13 @@ export class Command {
   /** Puts questions of trust to the person at the terminal; undefined when there is none. */
   asker(): TrustHandler | undefined {
     if (!this.io.canAsk) return undefined;
-    return async (question): Promise<TrustAnswer> => {
+    const handler = askTrust({
+      write: (text) => this.io.err(text),
+      ask: (prompt) => this.ask(prompt),
+    });
+    return (question) => {
       this.clearProgress();
-      this.io.err(`A question of trust, to answer with ${TRUST_CHOICES}\n`);
-      this.io.err(`${questionText(question)}\n`);
-      for (let round = 0; round < MAX_ROUNDS; round++) {
-        const word = await this.ask(`Trust it? ${TRUST_CHOICES}: `);
-        const answer = parseTrustAnswer(word);
-        if (answer !== undefined) return answer;
-        this.note(
-          `${quote(word)} is none of the answers: ${TRUST_CHOICES}`,
-        );
-      }
-      this.note("Taken as no");
-      return "no";
+      return handler(question);
     };
   }
 

@@ -34,6 +34,7 @@ Examples:
   bulkhead plugins trust weather --trust-plugin weather=sha256:…
 `,
   operands: [0, Infinity],
+  takesPins: true,
   run: (command) => command.interruptible(() => runTrust(command)),
 };
 

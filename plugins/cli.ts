@@ -23,6 +23,7 @@ import { InterruptedError, unknownWord } from "./_cli_errors.ts";
 import {
   Command,
   COMMON_FLAGS,
+  PIN_FLAGS,
   type PluginsExtensions,
   type PluginsIo,
   type Verb,
@@ -110,9 +111,13 @@ export async function pluginsCommand(
         OTHER_WORDS.get(word),
       );
     }
-    const flags = parseFlags(rest, joined(COMMON_FLAGS, verb.flags ?? {}));
+    const own = joined(
+      verb.flags ?? {},
+      verb.takesPins === true ? PIN_FLAGS : {},
+    );
+    const flags = parseFlags(rest, joined(COMMON_FLAGS, own));
     if (flags.on("help")) {
-      io.out(withProgram(verb.help) + COMMON_HELP);
+      io.out(withProgram(verb.help) + commonHelp(verb.takesPins === true));
       return 0;
     }
     const [min, max] = verb.operands;
@@ -161,9 +166,16 @@ const COMMON_HELP = `
 Flags of every command:
   --home DIR                  Bulkhead's own directory (default $BULKHEAD_HOME, else ~/.bulkhead)
   --workspace DIR             where tools and hooks work (default: here)
-  --trust-plugin NAME=HASH    trust this very content (again for more)
   --json                      print one object
 `;
+
+const PIN_HELP =
+  `  --trust-plugin NAME=HASH    trust this very content (again for more)
+`;
+
+function commonHelp(takesPins: boolean): string {
+  return takesPins ? COMMON_HELP + PIN_HELP : COMMON_HELP;
+}
 
 function overview(): string {
   const width = Math.max(...[...VERBS.keys()].map((name) => name.length));
@@ -179,6 +191,12 @@ ${lines.join("\n")}
 
 "plugins COMMAND --help" shows the flags and examples of one.
 ${COMMON_HELP}
+Flag of ${
+    [...VERBS].flatMap(([name, verb]) => verb.takesPins ? [name] : []).join(
+      ", ",
+    )
+  }:
+${PIN_HELP}
 Examples:
   bulkhead plugins new weather
   bulkhead plugins install ./weather

@@ -9,6 +9,7 @@ export * from "./adapters/failed.ts";
 export * from "./adapters/mastra.ts";
 export * from "./adapters/openai_agents.ts";
 export * from "./adapters/pi.ts";
+export * from "./ask_trust.ts";
 export * from "./config.ts";
 export * from "./digest.ts";
 export * from "./discover.ts";

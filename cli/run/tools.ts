@@ -19,7 +19,7 @@ import type { NativeTools, NativeToolsSetup } from "./native.ts";
 import type { RunArguments } from "./options.ts";
 import type { Places } from "./places.ts";
 import { pluginDirs } from "./plugin_dirs.ts";
-import { askTrust } from "./trust_prompt.ts";
+import { trustPrompt } from "./trust_prompt.ts";
 
 /** The tools and hooks of a session, and what the user has configured. */
 export interface SessionTools {
@@ -84,7 +84,7 @@ export async function openTools(
     home,
     workspace,
     pins,
-    ...io.canAsk && !args.json ? { trust: askTrust(io, readLine) } : {},
+    ...io.canAsk && !args.json ? { trust: trustPrompt(io, readLine) } : {},
   });
   if (outcome.status !== "disabled" && outcome.unmet !== undefined) {
     throw new UnmetTrustError(outcome.unmet);
