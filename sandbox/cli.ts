@@ -14,6 +14,7 @@ import {
   closest,
   type CommandIo,
   type Flags,
+  interruptible,
   parseFlags,
   printFailure,
   printResult,
@@ -23,7 +24,7 @@ import {
 import { inheritedEnvironment } from "./environment.ts";
 import { type IsolationLevel, probeIsolation } from "./isolation.ts";
 import { joinPath, normalizePath } from "./paths.ts";
-import { run } from "./run.ts";
+import { run, type RunOptions } from "./run.ts";
 
 const LEVELS: readonly IsolationLevel[] = ["required", "preferred", "off"];
 
@@ -54,7 +55,8 @@ Examples:
  * @param args The arguments, without the program's name.
  * @param io Where to write.
  * @returns The exit code: the program's own for `run`, 1 for a failure, 2 for a
- * command line that cannot be understood, 124 when the time was up.
+ * command line that cannot be understood, 124 when the time was
+ * up, 130 after Ctrl-C (TERM 143, HUP 129): the program is ended first.
  *
  * @example Usage
  * ```ts
@@ -130,10 +132,12 @@ async function runProgram(flags: Flags, io: CommandIo): Promise<number> {
   }
   const absolute = (path: string): string =>
     normalizePath(joinPath(Deno.cwd(), path));
-  const result = await run(flags.rest, {
+  const timeoutMs = flags.integer("timeout-ms") ?? 30_000;
+  const maxBytes = flags.integer("max-bytes") ?? 1024 * 1024;
+  const options: RunOptions = {
     env: inheritedEnvironment(flags.list("env")),
-    timeoutMs: flags.integer("timeout-ms") ?? 30_000,
-    maxBytes: flags.integer("max-bytes") ?? 1024 * 1024,
+    timeoutMs,
+    maxBytes,
     isolation: {
       policy: {
         read: flags.list("read").map(absolute),
@@ -142,13 +146,33 @@ async function runProgram(flags: Flags, io: CommandIo): Promise<number> {
       },
       level: flags.choice("isolation", LEVELS) ?? "required",
     },
-  });
+  };
+  const { value: result, exitCode } = await interruptible((signal) =>
+    run(flags.rest, { ...options, signal })
+  );
   if (flags.on("json")) {
     printResult(io, { ...result });
   } else {
     io.out(result.stdout);
     io.err(result.stderr);
-    if (result.timedOut) io.err("error: the time was up; it was killed\n");
+    for (const stream of ["stdout", "stderr"] as const) {
+      if (result.truncated[stream]) {
+        io.err(
+          `warning: ${stream} is cut after ${maxBytes} bytes; --max-bytes N keeps more\n`,
+        );
+      }
+    }
+    if (result.timedOut) {
+      io.err(
+        `error: Cannot wait for "${
+          flags.rest[0]
+        }": it ran longer than ${timeoutMs} ms and was killed; --timeout-ms N gives it more, 0 all the time it takes\n`,
+      );
+    }
+  }
+  if (exitCode !== undefined) return exitCode;
+  if (result.signal !== null && !result.timedOut && !flags.on("json")) {
+    io.err(`error: "${flags.rest[0]}" was ended by ${result.signal}\n`);
   }
   return result.timedOut ? 124 : result.code ?? 1;
 }

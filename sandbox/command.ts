@@ -5,7 +5,7 @@
  * Standard output carries results, standard error everything else. With `--json`
  * one object is printed: `{"schema":1,"ok":true,…}` or
  * `{"schema":1,"ok":false,"error":{"code","message","fix"}}`. Exit codes: 0, 1 for a
- * failure, 2 for a command line that cannot be understood.
+ * failure, 2 for a command line that cannot be understood, 130 after Ctrl-C.
  *
  * @example A command with one flag
  * ```ts
@@ -25,4 +25,5 @@
 export * from "./command/closest.ts";
 export * from "./command/failure.ts";
 export * from "./command/flags.ts";
+export * from "./command/interrupt.ts";
 export * from "./command/io.ts";

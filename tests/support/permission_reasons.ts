@@ -13,6 +13,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   "bulkhead worker ui":
     "runs until it is interrupted; needs what servePage() needs",
   "sandbox endsWithin()": "waits for what it is given",
+  "sandbox interruptible()": "listens for signals, which needs none",
   "sandbox namedPermissions()":
     "needs what the function that it is given needs",
   "sandbox readLines()": "reads a stream that is open",
