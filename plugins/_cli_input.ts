@@ -11,7 +11,7 @@ import {
 } from "@bulkhead/sandbox/command";
 import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
 import { parseExact } from "./_exact_json.ts";
-import { printable } from "./_text.ts";
+import { messageOf } from "./_text.ts";
 
 /** A path of the command line as an absolute one. */
 export function absolute(path: string): string {
@@ -35,7 +35,7 @@ export async function jsonArgument(
   } catch (error) {
     throw new UsageError(
       `Cannot read the command line: --${flag} is not JSON: ${
-        printable(error instanceof Error ? error.message : "")
+        messageOf(error)
       }`,
       `--${flag} '{"key":"value"}', or --${flag} - to read it from stdin`,
     );

@@ -6,7 +6,7 @@
 import { printResult } from "@bulkhead/sandbox/command";
 import { NotLoadedError, unknownWord } from "./_cli_errors.ts";
 import type { Command, Verb } from "./_cli_shared.ts";
-import { printable, quote, quoteWhole } from "./_text.ts";
+import { messageOf, printable, quote, quoteWhole } from "./_text.ts";
 import { unmetPins } from "./_unmet.ts";
 import { discoverPlugins } from "./discover.ts";
 import { UnmetTrustError } from "./errors.ts";
@@ -124,7 +124,7 @@ async function chosenPlugins(command: Command): Promise<PluginOnDisk[]> {
       if (error instanceof Deno.errors.NotCapable) throw error;
       command.note(
         `warning: plugin ${quote(found.name)} cannot be read: ${
-          printable(error instanceof Error ? error.message : "")
+          messageOf(error)
         }`,
       );
     }

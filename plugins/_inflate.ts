@@ -4,6 +4,7 @@
  * @module
  */
 import { InstallError } from "./_install_error.ts";
+import { messageOf } from "./_text.ts";
 
 /**
  * Decompresses a whole stream.
@@ -49,7 +50,7 @@ export async function inflate(
     if (error instanceof InstallError) throw error;
     throw new InstallError(
       "bad_archive",
-      `Cannot unpack the archive: ${reason(error)}`,
+      `Cannot unpack the archive: ${messageOf(error)}`,
       { cause: error },
     );
   } finally {
@@ -68,8 +69,4 @@ function concatenate(chunks: Uint8Array[], total: number): Uint8Array {
     at += chunk.length;
   }
   return whole;
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -5,7 +5,7 @@
  */
 import { readJsonFile, writeFileAtomic } from "@bulkhead/sandbox";
 import { InstallError } from "./_install_error.ts";
-import { isRecord, quote, quoteWhole } from "./_text.ts";
+import { isRecord, messageOf, quote, quoteWhole } from "./_text.ts";
 
 /** The schema this version writes. */
 const SCHEMA = 1;
@@ -107,7 +107,7 @@ async function readRaw(
     if (error instanceof Deno.errors.NotFound) return { raw: {}, lock };
     if (error instanceof Deno.errors.NotCapable) throw error;
     lock.readOnly = `Cannot use the lock file ${quoteWhole(path)}: ${
-      error instanceof Error ? error.message : String(error)
+      messageOf(error)
     }`;
     return { raw: {}, lock };
   }

@@ -1,6 +1,6 @@
 import type { PluginPaths } from "./_arguments.ts";
 import type { SearchPath } from "./_search_path.ts";
-import { quote } from "./_text.ts";
+import { messageOf, quote } from "./_text.ts";
 import type { SandboxLevel } from "./config.ts";
 import { digestPlugin } from "./digest.ts";
 import { UntrustedError } from "./errors.ts";
@@ -97,7 +97,7 @@ export function hostOf(
         reason = `its content changed from ${trusted} to ${found}`;
       } catch (error) {
         if (error instanceof Deno.errors.NotCapable) throw error;
-        reason = error instanceof Error ? error.message : String(error);
+        reason = messageOf(error);
       }
       throw new UntrustedError(
         `plugin ${

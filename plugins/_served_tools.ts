@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { messageOf } from "./_text.ts";
 import { SERVED_NAME_MAX, toolName } from "./names.ts";
 import {
   resultText,
@@ -123,11 +124,10 @@ export async function callServedTool(
       onProgress === undefined ? context : { ...context, onUpdate },
     );
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
     result = {
       content: [{
         type: "text",
-        text: `Cannot call "${tool.name}": ${reason}`,
+        text: `Cannot call "${tool.name}": ${messageOf(error)}`,
       }],
       isError: true,
     };
