@@ -237,3 +237,24 @@ Deno.test("doctor: a workspace that does not exist is told, not examined", async
     );
   });
 });
+
+Deno.test("doctor: a directory for temporary files that is missing is found, and demos say so", async () => {
+  await withWorld(async (world) => {
+    const env = { FNO_CLAIMS_ROOT: world.dir, TMPDIR: "/proc/none" };
+    const listed =
+      'Cannot list the temporary directory "/proc/none": there is no such file or directory';
+    const fix = "set TMPDIR to a directory that can be written";
+    const { out } = await bulkhead(
+      ["doctor", "--json", "--cwd", world.ws, "--home", world.home],
+      { env },
+    );
+    assertEquals(of(JSON.parse(out).findings, "temp"), [
+      { area: "temp", status: "broken", text: listed, fix },
+    ]);
+    const demo = await bulkhead(
+      ["run", "--agent", "scripted", "--example", "greeting"],
+      { env },
+    );
+    assertEquals(demo.err, `error: ${listed}; ${fix}\n`);
+  });
+});

@@ -11,9 +11,9 @@ import {
 import { AGENT_PROGRAMS, programPath } from "../run/agents.ts";
 import { checkClaims } from "./claims.ts";
 import { checkFleet } from "./fleet.ts";
-import { checkHome } from "./home.ts";
+import { checkHome, takesFile } from "./home.ts";
 import { checkMarkers } from "./markers.ts";
-import { leftoverDemos, sweepDemos } from "../run/places.ts";
+import { demoTemp, leftoverDemos, sweepDemos } from "../run/places.ts";
 import type { Check, Finding, Scene } from "./finding.ts";
 
 /** What the doctor looks at, in this order. */
@@ -228,6 +228,15 @@ async function checkTemp({ fix }: Scene): Promise<Finding[]> {
     }
   }
   const left = await leftoverDemos();
+  const refused = await takesFile(demoTemp());
+  if (refused !== undefined) {
+    return [{
+      area,
+      status: "broken",
+      text: describeFailure(refused).message,
+      fix: "free some space, or set TMPDIR to a directory that can be written",
+    }];
+  }
   return left.length === 0
     ? [{ area, status: "ok", text: "nothing is left over" }]
     : left.map((dir) => ({

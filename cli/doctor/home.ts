@@ -67,10 +67,16 @@ export async function checkHome(
   return findings;
 }
 
-/** What keeps a directory from taking a file. */
-async function takesFile(
+/**
+ * Finds out what keeps a directory from taking a file.
+ *
+ * @param dir The directory.
+ * @param write Writes something below it and removes it again.
+ * @returns What was thrown; nothing when it takes one, or when that may not be tried.
+ */
+export async function takesFile(
   dir: string,
-  write: (dir: string) => Promise<void>,
+  write: (dir: string) => Promise<void> = writeBlock,
 ): Promise<unknown> {
   try {
     await write(dir);

@@ -3,6 +3,8 @@ import {
   ensurePrivateDir,
   joinPath,
   normalizePath,
+  reasonOf,
+  TemporaryDirectoryError,
 } from "@bulkhead/sandbox";
 import type { RunArguments } from "./options.ts";
 
@@ -65,7 +67,7 @@ async function demoPlaces(): Promise<Places> {
   await sweepDemos();
   // Short, since a socket's path below it may have 107 bytes at most.
   const started = Math.round(performance.timeOrigin).toString(36);
-  const dir = `${tempDir()}/${DEMO_PREFIX}${Deno.pid}-${started}`;
+  const dir = `${demoTemp()}/${DEMO_PREFIX}${Deno.pid}-${started}`;
   await Deno.mkdir(dir, { mode: 0o700 });
   // Held while we live; the kernel lets go of it however we end.
   const lock = await Deno.open(`${dir}/lock`, { write: true, create: true });
@@ -84,9 +86,18 @@ async function demoPlaces(): Promise<Places> {
   };
 }
 
-/** The directory for temporary files, by the rule that Deno itself has. */
-function tempDir(): string {
-  return Deno.env.get("TMPDIR")?.replace(/(.)\/+$/, "$1") || "/tmp";
+/** A socket's path may have 107 bytes at most; what a demo puts below this takes the rest. */
+const MAX_TEMP_BYTES = 40;
+
+/**
+ * The directory for the temporary files of demos.
+ *
+ * @returns `TMPDIR`, or `/tmp` where a socket below it could not be bound.
+ */
+export function demoTemp(): string {
+  const own = Deno.env.get("TMPDIR")?.replace(/(.)\/+$/, "$1") || "/tmp";
+  const path = normalizePath(joinPath(Deno.cwd(), own));
+  return new TextEncoder().encode(path).length > MAX_TEMP_BYTES ? "/tmp" : path;
 }
 
 /**
@@ -96,11 +107,19 @@ function tempDir(): string {
  */
 export async function leftoverDemos(): Promise<string[]> {
   const found: string[] = [];
-  const temp = tempDir();
-  for await (const entry of Deno.readDir(temp)) {
-    if (!entry.isDirectory || !entry.name.startsWith(DEMO_PREFIX)) continue;
-    const dir = `${temp}/${entry.name}`;
-    if (await isFree(`${dir}/lock`)) found.push(dir);
+  const temp = demoTemp();
+  try {
+    for await (const entry of Deno.readDir(temp)) {
+      if (!entry.isDirectory || !entry.name.startsWith(DEMO_PREFIX)) continue;
+      const dir = `${temp}/${entry.name}`;
+      if (await isFree(`${dir}/lock`)) found.push(dir);
+    }
+  } catch (error) {
+    if (error instanceof Deno.errors.NotCapable) throw error;
+    throw new TemporaryDirectoryError(
+      `Cannot list the temporary directory "${temp}": ${reasonOf(error)}`,
+      error,
+    );
   }
   return found;
 }
