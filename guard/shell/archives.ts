@@ -3,13 +3,14 @@
  *
  * @module
  */
-import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
+import { normalizePath } from "@bulkhead/sandbox/paths";
 import { SEG } from "../holes.ts";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { landsIn } from "./own_files.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
 import { applyTable, isRemote } from "./verbs.ts";
+import { joinPath } from "./places.ts";
 
 const tar: CallReader = (call) => {
   const [first = "", ...rest] = call.args;

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { joinPath } from "@bulkhead/sandbox/paths";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { recipesOf } from "./makefiles.ts";
 import {
@@ -18,6 +17,7 @@ import {
 import { readVariable } from "./parameters.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
 import { applyTable } from "./verbs.ts";
+import { joinPath } from "./places.ts";
 
 /** Name of the shell's note of the prefix that a build was configured with; no variable's name. */
 const CONFIGURED = "configured prefix";
@@ -273,6 +273,35 @@ const LINKER: OptionGrammar = {
   exact: true,
 };
 
+/** `rustc --emit=asm=x`: each kind of output may name its file. */
+const rustc: CallReader = (call) => {
+  applyTable(call);
+  for (const [i, arg] of call.args.entries()) {
+    const kinds = arg === "--emit"
+      ? call.args[i + 1]
+      : /^--emit=(.+)/.exec(arg)?.[1];
+    for (const kind of kinds?.split(",") ?? []) {
+      const at = kind.indexOf("=");
+      if (at !== -1) writes(call, kind.slice(at + 1));
+    }
+  }
+  return UNKNOWN_STREAM;
+};
+
+/** `objcopy --dump-section .text=x`, `--split-dwo=x`. */
+const objcopy: CallReader = (call) => {
+  applyTable(call);
+  for (const [i, arg] of call.args.entries()) {
+    const dumped = arg === "--dump-section"
+      ? call.args[i + 1]
+      : /^--dump-section=(.+)/.exec(arg)?.[1];
+    const path = dumped?.slice(dumped.indexOf("=") + 1) ??
+      /^--(?:split|extract)-dwo=(.+)/.exec(arg)?.[1];
+    if (path !== undefined) writes(call, path);
+  }
+  return UNKNOWN_STREAM;
+};
+
 /** The programs by name. */
 export const BUILDS: Readonly<Record<string, CallReader>> = {
   cmake,
@@ -288,4 +317,7 @@ export const BUILDS: Readonly<Record<string, CallReader>> = {
   "clang++": compiler,
   gmake: make,
   bmake: make,
+  rustc,
+  objcopy,
+  "llvm-objcopy": objcopy,
 };

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
+import { normalizePath } from "@bulkhead/sandbox/paths";
 import { ANY, isKnown, SEG } from "../holes.ts";
 import { type Call, writes } from "./call.ts";
 import { type Lexicon, type Token, tokenize } from "./tokens.ts";
@@ -27,6 +27,7 @@ import {
 import { CodeValues, type Valued } from "./code_values.ts";
 import { recordDisarming } from "./own_files.ts";
 import { readVariable } from "./parameters.ts";
+import { joinPath } from "./places.ts";
 
 const LABEL = {
   rule: "interpreter",

@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { joinPath } from "@bulkhead/sandbox/paths";
 import { ANY, isKnown, SEG, SUB } from "../holes.ts";
 import {
   type CodeSurroundings,
@@ -14,6 +13,7 @@ import {
 } from "./code_surroundings.ts";
 import { argumentNames, isArgumentList, mostTelling } from "./code_given.ts";
 import type { Lexicon, Token } from "./tokens.ts";
+import { joinPath } from "./places.ts";
 
 /** A value and the token after it. */
 export interface Valued {

@@ -10,6 +10,10 @@ import { dataCommands } from "./commands_data.ts";
 import { documentCommands } from "./commands_documents.ts";
 import { fileCommands } from "./commands_files.ts";
 import { javascriptCommands } from "./commands_javascript.ts";
+import { formatterCommands } from "./commands_formatters.ts";
+import { keyCommands } from "./commands_keys.ts";
+import { mediaCommands } from "./commands_media.ts";
+import { systemCommands } from "./commands_system.ts";
 import { operationCommands } from "./commands_operations.ts";
 import { projectCommands } from "./commands_projects.ts";
 import { pythonCommands } from "./commands_python.ts";
@@ -27,15 +31,15 @@ const READERS =
   "pr column paste join comm cmp diff diff3 sdiff colordiff md5sum sha1sum sha224sum sha256sum " +
   "sha384sum sha512sum b2sum cksum sum base32 basenc rev expand unexpand tsort numfmt jq xq gron " +
   "zcat bzcat xzcat zstdcat zless zmore ldd nm objdump readelf size addr2line c++filt env printenv " +
-  "dig nslookup host ping traceroute netstat ss ip ifconfig nc ncat telnet kill pkill killall sleep " +
-  "wait jobs fg bg clear reset tput stty dmesg journalctl getent getconf ulimit mongosh " +
+  "dig nslookup host ping traceroute netstat ip ifconfig nc telnet kill pkill killall sleep " +
+  "wait jobs fg bg clear reset tput stty dmesg getent getconf ulimit mongosh " +
   "tokei cloc shellcheck hadolint yamllint jsonlint pyright tflint actionlint " +
-  "lsblk blkid findmnt vmstat iostat sar acpi sensors fc-list spctl otool lipo " +
+  "lsblk blkid vmstat iostat sar acpi sensors fc-list spctl otool lipo " +
   "look spell aspell units bat batcat delta difft fzf tldr nvidia-smi ";
 
 /** Programs whose arguments are text, or run elsewhere: what looks like an option is none. */
 const TEXT =
-  " echo printf true false yes seq factor expr bc dc test [ man info help apropos whatis mosh ";
+  " echo printf true false yes seq factor expr bc dc test [ man info help apropos whatis mosh findmnt ";
 
 /** A program that only reads, unless an option names an output. */
 const GUESSED: VerbSpec = { guess: true };
@@ -52,6 +56,10 @@ export const VERB_TABLES: readonly VerbTable[] = [
   pythonCommands,
   toolchainCommands,
   documentCommands,
+  mediaCommands,
+  formatterCommands,
+  keyCommands,
+  systemCommands,
   operationCommands,
   projectCommands,
   sourceCommands,
@@ -174,6 +182,10 @@ export const SYSTEM: Readonly<Record<string, RegExp | true>> = {
   scutil: /^--set$/,
   ufw: /^(?:allow|deny|enable|disable|delete|reset)$/,
   loginctl: /^enable-linger$/,
+  incrontab: /^(?!-l$|-u$|--list$)/,
+  journalctl: /^--(?:vacuum-\w+|rotate|flush|sync)(?:=|$)/,
+  "xdg-desktop-menu": /^(?:install|uninstall|forceupdate)$/,
+  "xdg-icon-resource": /^(?:install|uninstall|forceupdate)$/,
   "xdg-settings": /^set$/,
   "xdg-mime": /^(?:default|install|uninstall)$/,
 };

@@ -36,7 +36,7 @@ export const archiveCommands: VerbTable = verbTable(() => ({
   zip: {
     operands: "first",
     takes: "-b -i -n -t -tt -x -P -s -sp",
-    writes: "-O --out",
+    writes: "-O --out --output-file",
   },
   unzip: { takes: "-x -P -I -O", writes: "-d", unless: "-l -t -v -p -Z -z" },
   gzip: {
@@ -73,13 +73,17 @@ export const archiveCommands: VerbTable = verbTable(() => ({
   ranlib: ALL,
   objcopy: {
     operands: "final",
-    takes: "-I -O -B -j -R -N -K -L -G -W --add-section",
+    takes:
+      "-I -O -B -j -R -N -K -L -G -W --add-section --dump-section --only-section --update-section",
   },
   patchelf: {
     operands: "final",
     takes:
       "--set-interpreter --set-rpath --add-needed --remove-needed --replace-needed --set-soname",
     writes: "--output",
+    unless:
+      "--print-interpreter --print-rpath --print-needed --print-soname --print-os-abi --print-execstack",
+    instead: "--output",
   },
   mkisofs: { writes: "-o" },
   genisoimage: { writes: "-o" },

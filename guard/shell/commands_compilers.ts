@@ -10,13 +10,18 @@ export const compilerCommands: VerbTable = verbTable(() => ({
   ...each("gcc g++ cc c++ clang clang++ tcc", {
     takes:
       "-I -L -D -U -include -isystem -x -T -Xlinker -Xclang -arch -target -framework -l",
-    writes: "-o -MF -MJ -dumpdir",
+    writes: "-o -MF -MJ -dumpdir -dumpbase --serialize-diagnostics",
     singleDash: true,
     here: true,
     hereUnless:
       "-E -M -MM -fsyntax-only -v --version --help -dumpversion -dumpmachine -print-search-dirs -print-file-name",
   }),
-  ld: { takes: "-T -L -l -rpath -soname", writes: "-o -Map", singleDash: true },
+  ld: {
+    takes: "-T -L -l -rpath -soname",
+    writes:
+      "-o --output -Map --Map --out-implib --dependency-file --print-map-file",
+    singleDash: true,
+  },
   as: { takes: "-I", writes: "-o" },
   rustc: {
     takes:

@@ -1,5 +1,5 @@
 /**
- * Programs that work on files, keys and devices. Data only.
+ * Programs that work on files. Data only.
  *
  * @module
  */
@@ -117,53 +117,4 @@ export const fileCommands: VerbTable = verbTable(() => ({
   pv: { writes: "-o --output -P" },
   buffer: { writes: "-o" },
   ts: READS,
-  // Keys and images
-  openssl: {
-    takes:
-      "-in -key -CA -CAkey -config -subj -days -newkey -passin -passout -inkey -certfile -name -extfile",
-    writes: "-out -keyout -CAserial -writerand -signature-out",
-    singleDash: true,
-  },
-  gpg: {
-    takes:
-      "-r -u --recipient --local-user --passphrase --homedir-read --batch-file",
-    writes: "-o --output --log-file",
-  },
-  gpg2: { takes: "-r -u --recipient --local-user", writes: "-o --output" },
-  age: { takes: "-r -R -i", writes: "-o --output" },
-  "age-keygen": { writes: "-o --output" },
-  keytool: {
-    takes: "-alias -storepass -keypass -dname -validity -keyalg -keysize",
-    writes: "-keystore -destkeystore -file",
-    unless: "-list -printcert -help",
-    singleDash: true,
-  },
-  mmv: { operands: "final" },
-  mksquashfs: { operands: "second", singleDash: true },
-  xorriso: {
-    takes: "-indev -map -volid -as",
-    writes: "-outdev -dev",
-    singleDash: true,
-  },
-  certbot: { writes: "--config-dir --work-dir --logs-dir" },
-  htpasswd: { operands: "first", takes: "-C -r", unless: "-n -v" },
-  mkcert: { writes: "-cert-file -key-file -p12-file", singleDash: true },
-  "qemu-img": {
-    subs: {
-      create: { takes: "-f -o -b -F", operands: "first" },
-      convert: { takes: "-f -O -o", operands: "last" },
-      resize: { operands: "first" },
-      snapshot: { operands: "all" },
-    },
-  },
-  // Devices and the system
-  ...each(
-    "mkfs mke2fs mkswap fdisk sfdisk parted wipefs losetup cryptsetup tune2fs fsck",
-    { operands: "all" },
-  ),
-  "mkfs.ext4": ALL,
-  "mkfs.xfs": ALL,
-  "mkfs.vfat": ALL,
-  hdparm: READS,
-  code: READS,
 }));

@@ -7,6 +7,48 @@ import { ALL, each, HERE, type VerbTable, verbTable } from "./verb_spec.ts";
 
 /** The rows by program. */
 export const projectCommands: VerbTable = verbTable(() => ({
+  // Clusters and their images
+  ...each("singularity apptainer", {
+    subs: {
+      ...each("build", { operands: "first" }),
+      pull: { operands: "first", writes: "--dir" },
+      ...each("exec run shell", {
+        writes: "-W --workdir",
+        stopsAtOperand: true,
+        named: "-B --bind",
+        takes: "-B --bind -H --home",
+      }),
+    },
+  }),
+  ...each("lxc incus", {
+    subs: {
+      file: { subs: { pull: { operands: "last" } } },
+      export: { operands: "second" },
+      image: { subs: { export: { operands: "second" } } },
+    },
+  }),
+  multipass: { subs: { transfer: { operands: "last" } } },
+  kustomize: {
+    subs: { build: { writes: "-o --output" }, ...each("edit create", HERE) },
+  },
+  terragrunt: {
+    cwd: "--terragrunt-working-dir --working-dir",
+    subs: each("run-all apply init destroy", HERE),
+  },
+  sam: {
+    takes: "-t",
+    subs: {
+      build: { writes: "-b --build-dir -s --cache-dir", here: true },
+      package: { writes: "--output-template-file" },
+      init: { writes: "-o --output-dir", here: true },
+    },
+  },
+  ...each("serverless sls", {
+    subs: {
+      package: { writes: "-p --package", here: true },
+      create: { writes: "-p --path", here: true, takes: "-t -n" },
+    },
+  }),
   // Scaffolding
   rails: { subs: { new: { operands: "first", takes: "-d" } } },
   "django-admin": {
@@ -62,13 +104,43 @@ export const projectCommands: VerbTable = verbTable(() => ({
   },
   "ansible-galaxy": {
     takes: "-s --server -r --role-file",
-    writes: "-p --roles-path --collections-path --init-path",
+    writes: "-p --roles-path --collections-path --init-path --output-path",
+    subs: {
+      ...each("init", {
+        operands: "first",
+        takes: "--type",
+        writes: "--init-path",
+      }),
+      role: {
+        subs: {
+          init: { operands: "first", takes: "--type", writes: "--init-path" },
+          install: { writes: "-p --roles-path", takes: "-r" },
+        },
+      },
+      collection: {
+        subs: {
+          init: { writes: "--init-path" },
+          build: { writes: "--output-path" },
+          ...each("install download", {
+            writes: "-p --collections-path --download-path",
+            takes: "-r -s",
+          }),
+        },
+      },
+    },
   },
   pulumi: {
-    subs: each("up update destroy refresh import config stack new", {
-      takes: "-s --stack",
-      writes: "-C --cwd --dir",
-    }),
+    cwd: "-C --cwd",
+    subs: {
+      ...each("up update destroy refresh import config new", {
+        takes: "-s --stack",
+        writes: "--dir",
+        here: true,
+      }),
+      stack: {
+        subs: { export: { writes: "--file" }, ...each("init rm select", HERE) },
+      },
+    },
   },
   nuget: { writes: "-OutputDirectory -o", singleDash: true },
   kaggle: { writes: "-p --path" },
@@ -80,8 +152,8 @@ export const projectCommands: VerbTable = verbTable(() => ({
     takes: "--revision --repo-type --include --exclude",
     writes: "--local-dir --cache-dir",
   },
-  terraform: {
-    writes: "-out -state -state-out -backup -chdir",
+  ...each("terraform tofu", {
+    cwd: "-chdir",
     singleDash: true,
     subs: {
       fmt: {
@@ -90,9 +162,36 @@ export const projectCommands: VerbTable = verbTable(() => ({
         singleDash: true,
         here: true,
       },
-      ...each("init get apply destroy import", HERE),
+      ...each("init get apply destroy import refresh taint untaint", {
+        takes: "-var -var-file -target -backend-config -input -lock",
+        writes: "-state -state-out -backup",
+        singleDash: true,
+        here: true,
+      }),
+      plan: {
+        takes: "-var -var-file -target -state",
+        writes: "-out -generate-config-out",
+        singleDash: true,
+      },
+      providers: {
+        subs: {
+          mirror: { operands: "first", takes: "-platform", singleDash: true },
+          lock: HERE,
+        },
+      },
+      state: {
+        subs: {
+          ...each("mv rm push replace-provider", {
+            writes: "-state -state-out -backup",
+            here: true,
+            singleDash: true,
+          }),
+          ...each("list show pull", {}),
+        },
+      },
+      workspace: { subs: each("new select delete", HERE) },
     },
-  },
+  }),
   helm: {
     takes: "-n --namespace --kube-context",
     subs: {
@@ -104,8 +203,9 @@ export const projectCommands: VerbTable = verbTable(() => ({
         here: true,
       },
       create: ALL,
+      dependency: { subs: each("update build", { operands: "first" }) },
+      dep: { subs: each("update build up", { operands: "first" }) },
       template: { writes: "--output-dir" },
     },
   },
-  tofu: { writes: "-out -state -state-out -chdir", singleDash: true },
 }));

@@ -48,6 +48,8 @@ export const transferCommands: VerbTable = verbTable(() => ({
   },
   "transmission-cli": { writes: "-w --download-dir", takes: "-g -p -f" },
   ...each("you-get lux", { takes: "-i -F -c", writes: "-o -O --output-dir" }),
+  ncat: { takes: "-p -s -w -i -m -g", writes: "-o --output -x --hex-dump" },
+  ss: { takes: "-f -A", writes: "-D --diag" },
   rcp: { operands: "last" },
   ncftpget: { operands: "second", takes: "-u -p -P -r -t -d -f" },
   ...each("scrapy", {

@@ -15,7 +15,7 @@ const MOUNT = {
 } as const;
 
 const TAKES =
-  "-e -p -w -u -h -l -m -c --name --env --env-file --publish --workdir --user --hostname --label --memory --cpus --network --net --entrypoint --platform --restart --add-host --dns --device --gpus --log-driver --log-opt --shm-size --tmpfs --ulimit --cap-add --cap-drop --security-opt --pull --volumes-from --ipc --pid --userns --runtime --stop-signal --expose --link --annotation --cgroupns --group-add --health-cmd -a --attach -f --file -t --tag --build-arg --target --cache-from --secret --ssh --progress -n -H --host --context --project-name --profile -v --volume --mount --cidfile --iidfile -o --output --metadata-file --project-directory";
+  "-e -p -w -u -h -l -m -c --name --env --env-file --publish --workdir --user --hostname --label --memory --cpus --network --net --entrypoint --platform --restart --add-host --dns --device --gpus --log-driver --log-opt --shm-size --tmpfs --ulimit --cap-add --cap-drop --security-opt --pull --volumes-from --ipc --pid --userns --runtime --stop-signal --expose --link --annotation --cgroupns --group-add --health-cmd -a --attach -f --file -t --tag --build-arg --target --cache-from --secret --ssh --progress -n -H --host --context --project-name --profile -v --volume --mount --cidfile --iidfile -o --output --metadata-file --project-directory --set --opt";
 
 /** Programs that write nothing, whatever their arguments. */
 const READERS = new Set(
@@ -28,7 +28,11 @@ const docker: CallReader = (call) => {
   const global = readOptions(call.args, { takes: TAKES, stopsAtOperand: true });
   let [sub = "", ...rest] = global.operands;
   if (/^(?:container|image|compose|buildx|volume|builder)$/.test(sub)) {
-    [sub = "", ...rest] = rest;
+    // `compose -f c.yml config`
+    [sub = "", ...rest] = readOptions(rest, {
+      takes: TAKES,
+      stopsAtOperand: true,
+    }).operands;
   }
   // `run IMAGE cat /x` says that it only reads what is mounted.
   const [, program = ""] = sub === "run"
@@ -40,14 +44,21 @@ const docker: CallReader = (call) => {
     if (value === undefined) continue;
     if (
       (name === "-v" || name === "--volume") && !reads &&
-      /^(?:run|create|exec|up)$/.test(sub)
+      /^(?:run|create|exec|up|bud|build)$/.test(sub)
     ) volume(call, value);
+    else if (name === "--set" && /\.output=/.test(value)) {
+      writes(call, value.slice(value.indexOf("=") + 1).replace(/^.*dest=/, ""));
+    } else if (
+      (name === "--opt" || name === "-o") && sub === "create" &&
+      /^device=\//.test(value)
+    ) writes(call, value.slice("device=".length), "content", MOUNT);
+    else if (name === "-f" && sub === "generate") writes(call, value);
     else if (name === "--mount" && !reads) bind(call, value);
     else if (/^--(?:cidfile|iidfile|metadata-file)$/.test(name)) {
       writes(call, value);
     } else if (
       (name === "-o" || name === "--output") &&
-      /^(?:build|save|export|bake|b)$/.test(sub)
+      /^(?:build|save|export|bake|b|config|convert|sbom|kube)$/.test(sub)
     ) {
       const place = /(?:^|,)dest=([^,]+)/.exec(value)?.[1] ??
         (/=/.test(value) ? undefined : value);
@@ -203,6 +214,7 @@ export const CONTAINERS: Readonly<Record<string, CallReader>> = {
   docker,
   podman: docker,
   nerdctl: docker,
+  buildah: docker,
   "docker-compose": docker,
   bwrap,
   vagrant: exec,

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { joinPath } from "@bulkhead/sandbox/paths";
 import { ANY, SEG } from "../holes.ts";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { specOf } from "./commands.ts";
@@ -13,6 +12,7 @@ import { landsIn, sweeps } from "./own_files.ts";
 import { readVariable } from "./parameters.ts";
 import { EMPTY_STREAM, UNKNOWN_STREAM } from "./state.ts";
 import { applyTable, isRemote } from "./verbs.ts";
+import { joinPath } from "./places.ts";
 
 /** The last part of a path; one that is not known cannot hold a slash. */
 function lastPart(path: string): string {
@@ -280,6 +280,37 @@ function kubeConfig(call: Call): string {
   return named === undefined || named === "" ? `${home}/.kube/config` : named;
 }
 
+const kubectl: CallReader = (call) => {
+  const read = readOptions(call.args, {
+    takes: "-n --namespace --context --kubeconfig -l -f -k",
+    writes: "--output-directory --dest-dir --template-output-dir",
+  });
+  for (const [name, value] of read.options) {
+    if (/-dir(?:ectory)?$/.test(name) && value !== undefined) {
+      writes(call, value);
+    }
+  }
+  const [sub = "", action = ""] = read.operands;
+  const own = optionValue(
+    readOptions(call.args, { takes: "--kubeconfig" }),
+    "--kubeconfig",
+  );
+  if (
+    sub === "config" && own !== undefined &&
+    /^(?:use-context|set|unset|delete-|rename-)/.test(action)
+  ) writes(call, own);
+  const output = optionValue(
+    readOptions(call.args, { takes: "-o --output --to" }),
+    "-o",
+    "--output",
+    "--to",
+  );
+  if (sub === "kustomize" && output !== undefined || sub === "extract") {
+    writes(call, output ?? ".");
+  }
+  return cloudCopy(/^(?:cp|rsync)$/)(call);
+};
+
 const gcloud: CallReader = (call) => {
   const text = call.args.join(" ");
   if (/ get-credentials(?: |$)/.test(text)) writes(call, kubeConfig(call));
@@ -368,6 +399,7 @@ export const COPIES: Readonly<Record<string, CallReader>> = {
   aws,
   gsutil: cloudCopy(/^(?:cp|mv|rsync)$/),
   gcloud,
-  kubectl: cloudCopy(/^(?:cp)$/),
+  kubectl,
+  oc: kubectl,
   mc: cloudCopy(/^(?:cp|mv|mirror|get)$/),
 };

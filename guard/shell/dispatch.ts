@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { joinPath } from "@bulkhead/sandbox/paths";
 import { ANY, isKnown } from "../holes.ts";
 import { BUILTINS } from "./builtins.ts";
 import type { Call, CallReader } from "./call.ts";
@@ -21,6 +20,7 @@ import { FILES } from "./files.ts";
 import { FIND } from "./find.ts";
 import { readGit } from "./git.ts";
 import { programsLike } from "./glob_programs.ts";
+import { KEYS } from "./keys.ts";
 import { isGitSub } from "./git_grammar.ts";
 import { INTERPRETERS } from "./interpreters.ts";
 import { callFunction } from "./nodes.ts";
@@ -43,6 +43,7 @@ import { applyGuess } from "./guess.ts";
 import { applyTable, changesAccount } from "./verbs.ts";
 import { SHELL_STRINGS } from "./shell_strings.ts";
 import { unwrap, type Unwrapped, WRAPPERS } from "./wrappers.ts";
+import { joinPath } from "./places.ts";
 
 /** The readers by kind; no program has two. */
 export const READER_TABLES: readonly Readonly<Record<string, CallReader>>[] = [
@@ -55,6 +56,7 @@ export const READER_TABLES: readonly Readonly<Record<string, CallReader>>[] = [
   FILES,
   FIND,
   INTERPRETERS,
+  KEYS,
   OTHER_LANGUAGES,
   PACKAGES,
   CONTAINERS,

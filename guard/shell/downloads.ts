@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { joinPath } from "@bulkhead/sandbox/paths";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
+import { joinPath } from "./places.ts";
 
 const curl: CallReader = (call) => {
   const takes = CURL_TAKES;

@@ -4,12 +4,13 @@
  *
  * @module
  */
-import { joinPath } from "@bulkhead/sandbox/paths";
 import { patchBodyTargets, unifiedDiffTargets } from "../targets.ts";
 import { type CallReader, writes } from "./call.ts";
+import { scanCode } from "./code.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
 import { applyTable } from "./verbs.ts";
+import { joinPath } from "./places.ts";
 
 const patch: CallReader = (call) => {
   const read = readOptions(call.args, {
@@ -78,7 +79,27 @@ const editor: CallReader = (call) => {
     ),
     call.stdin.text ?? "",
   ];
-  const commands = scripts.flatMap((text) => text.split(/[|\n]/));
+  const record = optionValue(
+    readOptions(call.args, { takes: "-c -S -u -U -i -T -t -w -W --cmd" }),
+    "-w",
+    "-W",
+  );
+  if (record !== undefined && call.name !== "ed") writes(call, record);
+  const commands = scripts.flatMap((text) => text.split(/[|\n]/)).map((text) =>
+    text.replace(/^[\s:]*exe(?:cute)?!?\s+(["'])(.*)\1\s*$/, "$2")
+  );
+  for (const text of scripts) {
+    const lua = /^[\s:]*lua\s+([^]+)$/.exec(text)?.[1];
+    if (lua === undefined) continue;
+    scanCode(call, lua, "lua");
+    for (
+      const match of lua.matchAll(
+        /vim\.fn\.(?:writefile\s*\([^()]*,|delete\(|mkdir\()\s*["']([^"']+)/g,
+      )
+    ) {
+      writes(call, match[1] ?? "");
+    }
+  }
   let files = read.operands;
   for (const command of commands) {
     const opened = /^[\s:]*(?:e|E|edit|f|file)!?\s+(\S+)\s*$/.exec(command)
@@ -117,7 +138,7 @@ const emacs: CallReader = (call) => {
   for (const [name, value = ""] of read.options) {
     if (!/^-?-(?:eval|execute)$/.test(name)) continue;
     const uses = value.matchAll(
-      /\((?:write-region|write-file|append-to-file|delete-file|delete-directory|make-directory|copy-file|rename-file)\s([^()]*)/g,
+      /\((?:write-region|write-file|append-to-file|delete-file|delete-directory|make-directory|copy-file|rename-file|with-temp-file|set-visited-file-name|make-symbolic-link)\s([^()]*)/g,
     );
     for (const [, operands = ""] of uses) {
       const path = [...operands.matchAll(/"([^"]*)"/g)].at(-1)?.[1];
@@ -127,6 +148,13 @@ const emacs: CallReader = (call) => {
       ?.[1];
     if (command !== undefined) {
       call.context.run.text(command, call.state.fork(), {});
+    }
+  }
+  for (
+    const [, path] of call.args.join("\n").matchAll(/\(find-file\s+"([^"]+)"/g)
+  ) {
+    if (path !== undefined && /save-buffer/.test(call.args.join("\n"))) {
+      writes(call, path);
     }
   }
   if (call.args.some((arg) => /\bsave-(?:some-)?buffers?\b/.test(arg))) {
@@ -162,6 +190,7 @@ export const EDITS: Readonly<Record<string, CallReader>> = {
   apply_patch: applyPatch,
   applypatch: applyPatch,
   emacs,
+  emacsclient: emacs,
   sd,
   exiftool,
   vim: editor,

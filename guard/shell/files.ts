@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { joinPath } from "@bulkhead/sandbox/paths";
 import { type CallReader, writes } from "./call.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { sweeps } from "./own_files.ts";
 import { readVariable } from "./parameters.ts";
 import { EMPTY_STREAM, type Stream, UNKNOWN_STREAM } from "./state.ts";
+import { joinPath } from "./places.ts";
 
 const chmod: CallReader = (call) => {
   // `-x` and the like are modes, not options.
@@ -113,23 +113,6 @@ const mount: CallReader = (call) => {
   return UNKNOWN_STREAM;
 };
 
-const sshKeygen: CallReader = (call) => {
-  const read = readOptions(call.args, {
-    takes: "-b -C -N -t -m -P -O -I -n -s -V -z -a -E -Y -Z -w -r -F -D",
-    writes: "-f -M",
-  });
-  if (hasOption(read, "-l", "-F", "-y", "-B", "-L", "-e", "")) {
-    return UNKNOWN_STREAM;
-  }
-  const file = optionValue(read, "-f");
-  const home = readVariable("HOME", call.state, call.context)?.[0];
-  writes(
-    call,
-    file ?? (home === undefined ? "\uE000/.ssh" : `${home}/.ssh/id_ed25519`),
-  );
-  return UNKNOWN_STREAM;
-};
-
 const touchLike = (mode: "content"): CallReader => (call) => {
   const read = readOptions(call.args, { takes: "-l -s -u -h" });
   for (const path of read.operands) writes(call, path, mode);
@@ -157,7 +140,6 @@ export const FILES: Readonly<Record<string, CallReader>> = {
   dd,
   mktemp,
   mount,
-  "ssh-keygen": sshKeygen,
   tempfile: touchLike("content"),
   tee,
 };

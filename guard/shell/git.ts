@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { joinPath } from "@bulkhead/sandbox/paths";
 import { SEG, SUB } from "../holes.ts";
 import { type Call, type CallReader, writes } from "./call.ts";
 import {
@@ -40,6 +39,7 @@ import {
   UNKNOWN_STREAM,
   type Values,
 } from "./state.ts";
+import { joinPath } from "./places.ts";
 
 /**
  * Follows a git command.

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import { joinPath } from "@bulkhead/sandbox/paths";
 import { unifiedDiffTargets } from "../targets.ts";
 import { type Call, refuses, writes } from "./call.ts";
 import type { EffectName } from "./context.ts";
 import { hasOption, type Options, optionValue } from "./options.ts";
 import { sweepsWorkTree } from "./git_sweeps.ts";
 import { readVariable } from "./parameters.ts";
+import { joinPath } from "./places.ts";
 
 /** A change of a repository. */
 export const MUTATION: Pick<EffectName, "rule" | "label"> = {

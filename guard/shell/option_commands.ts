@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Call } from "./call.ts";
+import { type Call, writes } from "./call.ts";
 import { EMPTY_STREAM } from "./state.ts";
 
 /** Programs and those of their options, as they are written. */
@@ -34,6 +34,9 @@ const COMMAND_OPTIONS: Readonly<Record<string, string>> = {
 /** Settings of OpenSSH that name a local command line. */
 const SSH = /^(?:proxycommand|localcommand|knownhostscommand)[= ]\s*(.+)$/i;
 
+/** The file in which OpenSSH remembers the machines it meets. */
+const KNOWN_HOSTS = /^userknownhostsfile[= ]\s*(\S+)/i;
+
 /**
  * Follows the command lines among a program's options.
  *
@@ -47,6 +50,10 @@ export function runOptionCommands(call: Call): void {
       if (!arg.startsWith("-o")) continue;
       const text = SSH.exec(arg === "-o" ? args[i + 1] ?? "" : arg.slice(2));
       if (text?.[1] !== undefined) run(call, text[1]);
+      const known = KNOWN_HOSTS.exec(
+        arg === "-o" ? args[i + 1] ?? "" : arg.slice(2),
+      )?.[1];
+      if (known !== undefined && known !== "none") writes(call, known);
     }
   }
   if (!Object.hasOwn(COMMAND_OPTIONS, name)) return;

@@ -4,12 +4,13 @@
  *
  * @module
  */
-import { isInside, joinPath, normalizePath } from "@bulkhead/sandbox/paths";
+import { isInside, normalizePath } from "@bulkhead/sandbox/paths";
 import { isKnown } from "../holes.ts";
 import { type Call, writes } from "./call.ts";
 import type { Context } from "./context.ts";
 import { matchesGlob } from "./glob.ts";
 import type { State } from "./state.ts";
+import { joinPath } from "./places.ts";
 
 /** One of the guard's own files, seen from a directory above it. */
 export interface OwnFile {

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { joinPath } from "@bulkhead/sandbox/paths";
 import { type Call, type CallReader, refuses, writes } from "./call.ts";
 import { INSTALL, runs } from "./installs.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
@@ -11,6 +10,7 @@ import { readVariable } from "./parameters.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
 import { applyGuess } from "./guess.ts";
 import { applyTable } from "./verbs.ts";
+import { joinPath } from "./places.ts";
 
 export const cargo: CallReader = (call) => {
   const args = call.args.filter((arg) => !arg.startsWith("+"));

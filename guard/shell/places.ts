@@ -3,8 +3,19 @@
  *
  * @module
  */
-import { normalizePath } from "@bulkhead/sandbox/paths";
+import { joinPath as join, normalizePath } from "@bulkhead/sandbox/paths";
 import { ANY, SEG } from "../holes.ts";
+
+/**
+ * A path that starts from a directory; what may be absolute is not taken for relative.
+ *
+ * @param base The directory.
+ * @param path The path.
+ * @returns where it leads.
+ */
+export function joinPath(base: string, path: string): string {
+  return path.startsWith(ANY) ? path : join(base, path);
+}
 
 /**
  * The directory that `cd` leads to: `..` is folded by name, as shells do, and links are

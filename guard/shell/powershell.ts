@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { joinPath } from "@bulkhead/sandbox/paths";
 import { ANY, isKnown, SEG, SUB } from "../holes.ts";
 import type { EffectMode } from "../effect.ts";
 import { hasWriteSign } from "../write_sign.ts";
@@ -13,6 +12,7 @@ import { dotNetWrites } from "./powershell_dotnet.ts";
 import { INSTALL } from "./installs.ts";
 import type { State } from "./state.ts";
 import { bindParameters, takeFunctions } from "./powershell_functions.ts";
+import { joinPath } from "./places.ts";
 
 /** Which parameters and positions of a cmdlet name what it writes. */
 interface Cmdlet {

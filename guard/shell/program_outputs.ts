@@ -46,6 +46,8 @@ const HISTORIES: Readonly<Record<string, string>> = {
   pip: "PIP_CACHE_DIR PIP_TARGET PIP_PREFIX",
   ccache: "CCACHE_DIR",
   gradle: "GRADLE_USER_HOME",
+  terraform: "TF_DATA_DIR TF_LOG_PATH TF_PLUGIN_CACHE_DIR",
+  tofu: "TF_DATA_DIR TF_LOG_PATH",
 };
 
 /** Programs that only read, but talk over a connection whose keys are logged. */

@@ -3,11 +3,10 @@
  *
  * @module
  */
-import { joinPath } from "@bulkhead/sandbox/paths";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { scanCode } from "./code.ts";
 import { hasOption, readOptions } from "./options.ts";
-import { joinDirectory } from "./places.ts";
+import { joinDirectory, joinPath } from "./places.ts";
 import { type Stream, UNKNOWN_STREAM } from "./state.ts";
 import { applyTable } from "./verbs.ts";
 
@@ -116,6 +115,109 @@ function socat(call: Call): Stream {
   return UNKNOWN_STREAM;
 }
 
+/** `tmux send-keys`, `pipe-pane`, `save-buffer`; what starts a command is a wrapper. */
+function tmux(call: Call): Stream {
+  const read = readOptions(call.args, {
+    takes: "-L -f -T",
+    writes: "-S",
+    stopsAtOperand: true,
+  });
+  const [sub = "", ...rest] = read.operands;
+  const inner = readOptions(rest, { takes: "-t -b -c -F -N -s -n -x -y" });
+  const { context, state } = call;
+  if (/^send(?:-keys)?$/.test(sub)) {
+    // Names of keys are no part of the line.
+    const typed = inner.operands.map((key) =>
+      /^(?:Enter|C-[mj]|KPEnter)$/.test(key)
+        ? "\n"
+        : /^(?:C-\w|M-\w|Escape|Tab|Up|Down)$/.test(key)
+        ? ""
+        : key
+    ).join(/-\w*l/.test(rest.join(" ")) ? "" : " ");
+    context.nested(() => context.run.text(typed, state.fork(), {}));
+  } else if (/^(?:pipe-pane|pipep|if-shell|if)$/.test(sub)) {
+    for (const text of inner.operands) {
+      context.nested(() => context.run.text(text, state.fork(), {}));
+    }
+  } else if (/^(?:save-buffer|saveb)$/.test(sub)) {
+    for (const path of inner.operands) writes(call, path);
+  }
+  for (const [name, path] of read.options) {
+    if (name === "-S" && path !== undefined) writes(call, path);
+  }
+  return UNKNOWN_STREAM;
+}
+
+/** Modules of Ansible and the arguments that name what they write. */
+const ANSIBLE_WRITES: Readonly<Record<string, RegExp>> = {
+  copy: /^dest$/,
+  template: /^dest$/,
+  file: /^(?:path|dest|name)$/,
+  lineinfile: /^(?:path|dest)$/,
+  blockinfile: /^(?:path|dest)$/,
+  replace: /^(?:path|dest)$/,
+  "ini_file": /^(?:path|dest)$/,
+  get_url: /^dest$/,
+  unarchive: /^dest$/,
+  archive: /^dest$/,
+  assemble: /^dest$/,
+  fetch: /^dest$/,
+  git: /^dest$/,
+  synchronize: /^dest$/,
+  tempfile: /^path$/,
+};
+
+/** `ansible localhost -m copy -a 'dest=/x'`: on this machine a module writes here. */
+function ansible(call: Call): Stream {
+  const read = readOptions(call.args, {
+    takes:
+      "-m -a -i -c -u -e -f -l -M -t --module-name --args --inventory --connection --user --extra-vars --tree --limit",
+  });
+  const value = (...names: string[]) =>
+    read.options.findLast(([name]) => names.includes(name))?.[1];
+  const tree = value("-t", "--tree");
+  if (tree !== undefined) writes(call, tree);
+  const here = value("-c", "--connection") === "local" ||
+    /^(?:localhost|127\.0\.0\.1|::1)$/.test(read.operands[0] ?? "");
+  const module = (value("-m", "--module-name") ?? "command").replace(
+    /^ansible\.(?:builtin|posix|legacy)\./,
+    "",
+  );
+  const args = value("-a", "--args") ?? "";
+  if (
+    !here && module !== "fetch" ||
+    call.args.some((arg) => arg === "-C" || arg === "--check")
+  ) return UNKNOWN_STREAM;
+  if (/^(?:shell|command|raw|script)$/.test(module)) {
+    const place = /\bchdir=(\S+)/.exec(args)?.[1];
+    const line = args.replace(
+      /\b(?:chdir|creates|removes|executable)=\S+\s*/g,
+      "",
+    );
+    call.context.nested(() =>
+      call.context.run.argv(
+        place === undefined
+          ? ["sh", "-c", line]
+          : ["env", "-C", place, "sh", "-c", line],
+        call.state.fork(),
+        {},
+      )
+    );
+    return UNKNOWN_STREAM;
+  }
+  const names = Object.hasOwn(ANSIBLE_WRITES, module)
+    ? ANSIBLE_WRITES[module]
+    : undefined;
+  for (
+    const [, name = "", quoted, bare] of args.matchAll(
+      /(\w+)=(?:"([^"]*)"|(\S+))/g,
+    )
+  ) {
+    if (names?.test(name)) writes(call, quoted ?? bare ?? "");
+  }
+  return UNKNOWN_STREAM;
+}
+
 /** Programs whose operands or option values are command lines. */
 export const SHELL_STRINGS: Readonly<Record<string, CallReader>> = {
   hyperfine: (call) =>
@@ -135,6 +237,8 @@ export const SHELL_STRINGS: Readonly<Record<string, CallReader>> = {
       }),
     ),
   "npm-run-all": () => UNKNOWN_STREAM,
+  ansible,
+  tmux,
   lftp,
   sftp,
   socat,

@@ -116,7 +116,10 @@ function applySpec(
   const read = readOptions(args, spec);
   if (spec.unless !== undefined) {
     const names = spec.unless.split(" ");
-    if (hasOption(read, ...names) || names.includes(read.operands[0] ?? "")) {
+    if (
+      hasOption(read, ...names) ||
+      read.operands.slice(0, 2).some((operand) => names.includes(operand))
+    ) {
       return;
     }
   }
@@ -160,7 +163,8 @@ function applySpec(
     ? []
     : chosen(read.operands, spec.operands);
   for (const path of paths) {
-    if (path !== "-" && !isRemote(path)) writes(place, path, spec.mode, name);
+    if (path === "-" || isRemote(path)) continue;
+    writes(place, path.replace(/^file:\/\//, ""), spec.mode, name);
   }
   if (paths.length === 0) {
     writesHere(place, spec, read, written, treeOf(read, spec) ?? tree);
@@ -187,7 +191,7 @@ function treeOf(read: Options, spec: VerbSpec): string | undefined {
 
 /** A place behind a name that says so: `cache_dir=out`, `html:out`. */
 const NAMED_PLACE =
-  /^(?:\w*(?:dir|file|path|location|output)|html|xml|json|lcov|annotate|markdown|home|temp|dest)(?:[:=]|\s+)(.+)$/i;
+  /^(?:\w*(?:dir|file|path|location|output)|[\w-]*(?:html|xml|json|csv)|lcov|annotate|markdown|home|temp|dest)(?:[:=]|\s+)(.+)$/i;
 
 /** A program that writes where it runs, unless a place that is named replaces that. */
 function writesHere(
@@ -236,5 +240,5 @@ function chosen(
 export function isRemote(operand: string): boolean {
   return /^[a-z][a-z\d+.-]*:\/\//i.test(operand) && !/^file:/i.test(operand) ||
     /^(?:[\w.-]+@)?[\w.-]+:(?!\\)/.test(operand) && !operand.startsWith("/") &&
-      !operand.startsWith(".");
+      !operand.startsWith(".") && !/^file:/i.test(operand);
 }

@@ -88,7 +88,8 @@ export const WRAPPERS: Readonly<Record<string, WrapperSpec>> = {
   },
   valgrind: {
     takes: "",
-    writes: "--log-file --xml-file --massif-out-file --callgrind-out-file",
+    writes:
+      "--log-file --xml-file --massif-out-file --callgrind-out-file --cachegrind-out-file --dhat-out-file",
   },
   watch: { takes: "-n -q --interval", joins: true },
   flock: {
@@ -145,7 +146,10 @@ export const WRAPPERS: Readonly<Record<string, WrapperSpec>> = {
   "start-stop-daemon": { takes: "-p -u -g -n -d -N", text: "" },
   caffeinate: { takes: "-t -w" },
   arch: {},
-  rlwrap: { takes: "-a -b -c -f -H -s -t" },
+  rlwrap: {
+    takes: "-a -b -c -f -s -t",
+    writes: "-H --history-filename -l --logfile",
+  },
   ccache: {},
   distcc: {},
   sccache: {},
@@ -206,7 +210,8 @@ export const WRAPPERS: Readonly<Record<string, WrapperSpec>> = {
     skip: 1,
     writesOperand: 1,
   },
-  entr: { joins: true },
+  entr: {},
+  memusage: { takes: "-n -b", writes: "-p --png -d --data" },
   nodemon: {
     text: "-x --exec",
     takes: "-w -e -i -d --watch --ext --ignore --delay",
@@ -215,7 +220,7 @@ export const WRAPPERS: Readonly<Record<string, WrapperSpec>> = {
   screen: { takes: "-S -c -e -h -s -t -T -p -Logfile" },
   tmux: {
     sub:
-      "new-session new new-window neww split-window splitw run-shell run respawn-pane send",
+      "new-session new new-window neww split-window splitw run-shell run respawn-pane",
     takes: "-s -n -t -x -y -F -e -L -f",
     directory: "-c",
     joins: true,
@@ -292,6 +297,13 @@ export function unwrap(call: Call): Unwrapped | undefined {
   const read = readOptions(args, { ...grammar, stopsAtOperand: !loose });
   if (subOptions !== undefined) read.options.unshift(...subOptions.options);
   for (const path of writtenValues(read, grammar)) writes(call, path);
+  if (call.name === "systemd-run") {
+    for (const [, value] of read.options) {
+      const path = /^Standard(?:Output|Error)=(?:file|append|truncate):(.+)$/
+        .exec(value ?? "")?.[1];
+      if (path !== undefined) writes(call, path);
+    }
+  }
   const env: [string, string][] = [];
   let operands = [...read.operands];
   const takeAssignments = () => {
@@ -351,7 +363,11 @@ export function unwrap(call: Call): Unwrapped | undefined {
       ? { ...place, argv: ["sh", "-s"] }
       : undefined;
   }
-  if (spec.joins) return { ...place, argv: ["sh", "-c", operands.join(" ")] };
+  // `entr -s 'command line'`
+  if (
+    spec.joins ||
+    call.name === "entr" && read.options.some(([name]) => name === "-s")
+  ) return { ...place, argv: ["sh", "-c", operands.join(" ")] };
   if (call.name === "npx" && operands[0] !== undefined) {
     // A version may be pinned to the name: `prettier@3`.
     operands[0] = operands[0].replace(/^(@?[^@]+)@.*$/, "$1").replace(

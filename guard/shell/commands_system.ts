@@ -1,0 +1,208 @@
+/**
+ * Devices, desktops, schedulers and other parts of the system. Data only.
+ *
+ * @module
+ */
+import { ALL, each, READS, type VerbTable, verbTable } from "./verb_spec.ts";
+
+/** The rows by program. */
+export const systemCommands: VerbTable = verbTable(() => ({
+  // Devices and images of them
+  ...each(
+    "mkfs mke2fs mkswap losetup cryptsetup tune2fs fsck",
+    { operands: "all" },
+  ),
+  "mkfs.ext4": ALL,
+  "mkfs.xfs": ALL,
+  "mkfs.vfat": ALL,
+  mmv: { operands: "final" },
+  mksquashfs: { operands: "second", singleDash: true },
+  xorriso: {
+    takes: "-indev -map -volid -as",
+    writes: "-outdev -dev",
+    singleDash: true,
+  },
+  "qemu-img": {
+    subs: {
+      create: { takes: "-f -o -b -F", operands: "first" },
+      convert: { takes: "-f -O -o", operands: "last" },
+      resize: { operands: "first" },
+      snapshot: { operands: "all" },
+    },
+  },
+  ...each("fdisk cfdisk gdisk sgdisk", {
+    operands: "all",
+    unless: "-l --list -p --print -x --list-details",
+  }),
+  sfdisk: {
+    operands: "first",
+    unless:
+      "-l --list -d --dump -J --json -V --verify -s --show-size -F --list-free",
+  },
+  parted: {
+    operands: "first",
+    unless: "-l --list print unit",
+    takes: "-a --align",
+  },
+  wipefs: { operands: "all", onlyWith: "-a --all -o --offset" },
+  hdparm: { operands: "all", onlyWith: "-w --security-erase" },
+  ...each("dcfldd dc3dd sg_dd sdd", { sets: "of hof log ofs errlog hashlog" }),
+  ...each("ddrescue dd_rescue safecopy", {
+    operands: "rest",
+    takes: "-b -c -s -i -r",
+  }),
+  ...each("fsarchiver", {
+    subs: {
+      ...each("savefs savedir", { operands: "first", takes: "-z -j -e" }),
+      restfs: {},
+    },
+  }),
+  ...each("partclone.ext4 partclone.xfs partclone.dd", {
+    takes: "-s -L",
+    writes: "-o -O --output",
+  }),
+  ...each("foremost scalpel bulk_extractor photorec", {
+    takes: "-i -t -c",
+    writes: "-o -O /d",
+  }),
+  binwalk: { takes: "-y -x -D", writes: "-C --directory -f --log" },
+  // Desktops and the caches that installs refresh
+  code: { takes: "-g -r -d", writes: "--user-data-dir --extensions-dir" },
+  ...each("desktop-file-install", {
+    writes: "--dir",
+    takes: "--set-key --set-value",
+  }),
+  "desktop-file-edit": { operands: "all" },
+  ...each(
+    "glib-compile-schemas update-mime-database update-desktop-database gtk-update-icon-cache mandb texhash mktexlsr",
+    { operands: "all", takes: "--targetdir" },
+  ),
+  "install-info": {
+    operands: "second",
+    takes: "--dir-file --info-file --entry",
+  },
+  plutil: {
+    operands: "all",
+    onlyWith: "-convert -insert -replace -remove",
+    takes: "-convert -insert -replace -remove",
+    writes: "-o",
+    instead: "-o",
+    unless: "-p -lint",
+    singleDash: true,
+  },
+  PlistBuddy: { operands: "all", onlyWith: "-c", takes: "-c" },
+  xattr: { operands: "final", onlyWith: "-w -d -c", unless: "-l -p" },
+  "iptables-save": { writes: "-f --file" },
+  "ip6tables-save": { writes: "-f --file" },
+  localedef: {
+    operands: "final",
+    takes: "-i -f -u --inputfile --charmap --prefix -A",
+    unless: "--list-archive --help",
+  },
+  "gvfs-trash": ALL,
+  // Sweeps of duplicates, dotfiles
+  ...each("fdupes jdupes", {
+    operands: "all",
+    onlyWith: "-d --delete -dN -L --linkhard -B",
+    mode: "tree",
+  }),
+  rdfind: {
+    operands: "all",
+    takes: "-deleteduplicates -makehardlinks -makesymlinks -dryrun -n",
+    onlyWith: "-deleteduplicates -makehardlinks -makesymlinks",
+    singleDash: true,
+  },
+  hardlink: { operands: "all", unless: "-n --dry-run", takes: "-x -i -s" },
+  stow: {
+    takes: "-d --dir --ignore --defer --override",
+    writes: "-t --target",
+    here: "..",
+    hereUnless: "-n --no --simulate --version --help",
+  },
+  chezmoi: { writes: "-D --destination", takes: "-S --source -c --config" },
+  // Backups
+  "rdiff-backup": {
+    operands: "last",
+    subs: {
+      backup: { operands: "final" },
+      restore: { operands: "final" },
+      ...each("list info verify calculate", READS),
+    },
+  },
+  bup: { writes: "-d --bup-dir" },
+  duplicity: {
+    operands: "last",
+    takes: "--encrypt-key --exclude --include",
+    writes: "--archive-dir --log-file --tempdir",
+  },
+  kopia: { writes: "--config-file --log-dir --cache-directory" },
+  // Measurements
+  ab: { takes: "-n -c -t -p -T -H -C -A", writes: "-g -e" },
+  k6: {
+    subs: {
+      run: {
+        takes: "-u -d -i -e --vus --duration",
+        writes: "-o --out --summary-export --console-output",
+        named: "-o --out",
+      },
+    },
+  },
+  locust: {
+    takes: "-f -u -r -t --host",
+    writes: "--csv --html --logfile --json-file",
+  },
+  jmeter: {
+    takes: "-t -J -G -p -q",
+    writes: "-l -j -e -o --logfile --jmeterlogfile --reportoutputfolder",
+    exact: true,
+  },
+  siege: { takes: "-c -t -r -d", writes: "-l --log" },
+  newman: {
+    subs: {
+      run: {
+        takes: "-e -r -g -n",
+        writes:
+          "--reporter-json-export --reporter-html-export --reporter-junit-export --reporter-cli-export --export-environment --export-globals --export-collection",
+      },
+    },
+  },
+  robot: {
+    takes: "-v -t -i -e -s",
+    writes: "-d --outputdir -o --output -l --log -r --report -x --xunit",
+  },
+  nox: { takes: "-s -f", writes: "--envdir --report" },
+  // Packers of programs
+  fpm: {
+    takes: "-s -t -n -v -C -d -a",
+    writes: "-p --package --workdir --log-file",
+  },
+  checkinstall: { writes: "--pakdir" },
+  linuxdeploy: { takes: "-e -i -d", writes: "--appdir" },
+  appimagetool: { operands: "last" },
+  makeself: { operands: "second", exact: true },
+  "flatpak-builder": {
+    operands: "first",
+    takes: "--arch --repo-branch",
+    writes: "--repo --state-dir",
+  },
+  act: {
+    writes: "--artifact-server-path --cache-server-path --action-cache-path",
+    takes: "-j -P -s -e -W",
+  },
+  // Clouds' own tools
+  ...each("vercel netlify", {
+    takes: "-t --token --scope",
+    writes: "--cwd --output",
+  }),
+  supabase: {
+    subs: { db: { subs: { dump: { writes: "-f --file" } } }, gen: {} },
+  },
+  ...each("flyctl fly", {
+    subs: { config: { subs: { save: { writes: "-c --config", here: true } } } },
+  }),
+  wandb: { subs: { artifact: { subs: { get: { writes: "--root" } } } } },
+  mlflow: {
+    subs: { artifacts: { subs: { download: { writes: "-d --dst-path" } } } },
+  },
+  ollama: READS,
+}));
