@@ -117,7 +117,7 @@ export async function serve(
     );
   }
   const options = { ...sessionFlags(flags, HELP), name: flags.text("name") };
-  const driver = await driverOf(flags);
+  const driver = await driverOf(flags, bulkheadRoot(home));
   const signals = onSignals(driver);
   const log = (line: string) => io.err(`bulkhead worker ${shortId}: ${line}\n`);
   const rules = { allow: flags.list("allow") };
@@ -165,6 +165,11 @@ export async function serve(
   }
 }
 
+/** Bulkhead's own directory, of which the workers' is a part. */
+function bulkheadRoot(home: string): string {
+  return home.replace(/\/workers$/, "");
+}
+
 /** Whether writes are judged: those of an agent with our gate, and whenever it is asked for. */
 function guarded(flags: Flags): boolean {
   return !flags.off("guard") &&
@@ -179,7 +184,7 @@ async function guardOf(
   return await guardDecider({
     // A directory that is missing is told when the agent starts in it.
     roots: [await Deno.realPath(cwd).catch(() => cwd), ...roots],
-    protectedPaths: [home.replace(/\/workers$/, "")],
+    protectedPaths: [bulkheadRoot(home)],
     home: Deno.env.get("HOME"),
   });
 }
@@ -237,7 +242,7 @@ function onSignals(
 }
 
 /** Drivers are loaded when they are asked for: a worker carries one agent. */
-async function driverOf(flags: Flags): Promise<AgentDriver> {
+async function driverOf(flags: Flags, root: string): Promise<AgentDriver> {
   const agent = flags.text("agent");
   if (agent === undefined) {
     if (flags.rest.length === 0) throw usage("the agent's argv is missing");
@@ -260,9 +265,10 @@ async function driverOf(flags: Flags): Promise<AgentDriver> {
       return (await import("../agents/opencode.ts")).openCodeDriver(command);
     default: {
       const script = flags.text("script");
-      return scriptedDriver(
-        script === undefined ? {} : { script: absolute(script) },
-      );
+      return scriptedDriver({
+        ...script === undefined ? {} : { script: absolute(script) },
+        sessions: `${root}/data/scripted/sessions`,
+      });
     }
   }
 }
