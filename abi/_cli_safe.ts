@@ -1,8 +1,4 @@
-import type { CommandIo } from "@bulkhead/sandbox/command";
-
-/** Controls and bidirectional marks, but neither tab nor newline. */
-const DECEPTIVE =
-  /(?![\t\n])[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+import { type CommandIo, visibleLines } from "@bulkhead/sandbox/command";
 
 /** The same streams, for text that plugins had a hand in: what could move, hide or recolour text is shown as an escape. */
 export function safeIo(io: CommandIo, json: boolean): CommandIo {
@@ -11,8 +7,8 @@ export function safeIo(io: CommandIo, json: boolean): CommandIo {
       return io.stdin;
     },
     // JSON has escapes of its own.
-    out: (text) => io.out(json ? text : visible(text)),
-    err: (text) => io.err(visible(text)),
+    out: (text) => io.out(json ? text : visibleLines(text)),
+    err: (text) => io.err(visibleLines(text)),
     isTerminal: io.isTerminal,
     canAsk: io.canAsk,
     color: io.color,
@@ -29,11 +25,4 @@ export function oneLine(text: string, max = MAX_SHOWN): string {
   return short.length < line.length || text.length > 4 * max
     ? `${short}…`
     : line;
-}
-
-function visible(text: string): string {
-  return text.replace(
-    DECEPTIVE,
-    (character) => `\\u{${character.codePointAt(0)?.toString(16) ?? ""}}`,
-  );
 }

@@ -2,13 +2,14 @@ import { bulkheadHome, joinPath, normalizePath } from "@bulkhead/sandbox";
 import {
   type CommandIo,
   describeFailure,
+  paint,
   parseFlags,
   printResult,
   UsageError,
+  visible,
 } from "@bulkhead/sandbox/command";
 import { CHECKS } from "./doctor/checks.ts";
 import type { Finding, Scene } from "./doctor/finding.ts";
-import { paint, visible } from "./run/paint.ts";
 
 const HELP = `What is there, what is left over, and how to mend it
 

@@ -8,6 +8,7 @@ import {
   type CommandIo,
   type Flags,
   type FlagSpec,
+  paint,
   UsageError,
 } from "@bulkhead/sandbox/command";
 import { disabled, InterruptedError, NotLoadedError } from "./_cli_errors.ts";
@@ -166,8 +167,7 @@ export class Command {
 
   /** A word in colour, when colours are on. */
   paint(text: string, color: "red" | "green" | "yellow" | "dim"): string {
-    const code = { red: 31, green: 32, yellow: 33, dim: 2 }[color];
-    return this.io.color ? `\x1b[${code}m${text}\x1b[0m` : text;
+    return paint(this.io.color)[color](text);
   }
 
   /** The user's configuration; what is odd in it is said once. */

@@ -1,6 +1,6 @@
 /**
- * What every command line of Bulkhead shares: where it writes, how it reads its
- * flags, and how it says what went wrong.
+ * What every command line of Bulkhead shares: where it writes and in which colours,
+ * how it reads its flags, and how it says what went wrong.
  *
  * Standard output carries results, standard error everything else. With `--json`
  * one object is printed: `{"schema":1,"ok":true,…}` or
@@ -27,3 +27,5 @@ export * from "./command/failure.ts";
 export * from "./command/flags.ts";
 export * from "./command/interrupt.ts";
 export * from "./command/io.ts";
+export * from "./command/paint.ts";
+export * from "./command/visible.ts";

@@ -5,7 +5,7 @@ import {
   type ReadLine,
   TerminalAnswers,
 } from "@bulkhead/worker/terminal";
-import { shorten } from "./paint.ts";
+import { shorten } from "./shorten.ts";
 import { describeInput } from "./describe.ts";
 
 /**

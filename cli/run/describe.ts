@@ -1,4 +1,4 @@
-import { shorten } from "./paint.ts";
+import { shorten } from "./shorten.ts";
 
 /** Arguments that name what a call is about, best first. */
 const TELLING = [

@@ -1,7 +1,13 @@
-import type { CommandIo } from "@bulkhead/sandbox/command";
+import {
+  type CommandIo,
+  type Paint,
+  paint,
+  visible,
+  visibleLines,
+} from "@bulkhead/sandbox/command";
 import type { Frame, ToolCall, Verdict } from "@bulkhead/worker";
 import { describeInput } from "./describe.ts";
-import { type Paint, paint, shorten, streamable, visible } from "./paint.ts";
+import { shorten } from "./shorten.ts";
 
 /** What is known of a session before its first turn. */
 export interface StartFacts {
@@ -67,12 +73,12 @@ class TextRenderer implements Renderer {
       case "stream_event":
         if (frame.delta !== null) {
           this.#streamed = true;
-          this.#print(streamable(frame.delta));
+          this.#print(visibleLines(frame.delta));
         }
         break;
       case "assistant":
         if (frame.text !== "" && !this.#streamed) {
-          this.#print(streamable(frame.text));
+          this.#print(visibleLines(frame.text));
         }
         if (frame.text !== "") {
           this.#streamed = false;

@@ -1,6 +1,6 @@
-import type { CommandIo } from "@bulkhead/sandbox/command";
+import { type CommandIo, paint, visible } from "@bulkhead/sandbox/command";
 import type { TurnOutcome, WorkerEnd } from "@bulkhead/worker";
-import { paint, shorten, visible } from "./paint.ts";
+import { shorten } from "./shorten.ts";
 
 /** Who refused a call that a person, here or attached, has answered with no. */
 export const ANSWER = "the answer";

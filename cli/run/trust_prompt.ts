@@ -1,7 +1,6 @@
 import { askTrust, type TrustHandler } from "@bulkhead/plugins";
-import type { CommandIo } from "@bulkhead/sandbox/command";
+import { type CommandIo, paint } from "@bulkhead/sandbox/command";
 import type { ReadLine } from "@bulkhead/worker/terminal";
-import { paint } from "./paint.ts";
 
 /**
  * Puts the question of trust on the terminal of a session.

@@ -4,13 +4,16 @@
  * @module
  */
 
-import { describeFailure, printResult } from "@bulkhead/sandbox/command";
+import {
+  describeFailure,
+  printResult,
+  visible,
+} from "@bulkhead/sandbox/command";
 import { type FleetEntry, listWorkers } from "../fleet.ts";
 import { reapWorkers } from "../reap.ts";
 import type { WorkerHome } from "../store/home.ts";
 import { readRegistry } from "../store/registry.ts";
 import { fleetBelow } from "./over_fleet.ts";
-import { visible } from "./render.ts";
 import { homeOf, type WorkerVerb } from "./shared.ts";
 
 /** `list`: every worker under the home. */

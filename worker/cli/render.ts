@@ -4,6 +4,7 @@
  * @module
  */
 
+import { visible, visibleLines } from "@bulkhead/sandbox/command";
 import type { Frame } from "../frame.ts";
 import { askLine } from "./questions.ts";
 
@@ -22,7 +23,7 @@ export function renderFrame(frame: Frame): string {
       );
       const text = frame.text === ""
         ? ""
-        : `${sub}${visible(frame.text, true)}\n`;
+        : `${sub}${visibleLines(frame.text)}\n`;
       return text + calls.join("");
     }
     case "user_echo":
@@ -72,23 +73,6 @@ function callLine(tool: string, input: unknown): string {
     (rest) => shorten(json(rest)),
   );
   return visible(shorten(line, 400));
-}
-
-/**
- * Text with control characters made visible.
- *
- * @param text The text.
- * @param lines Keep line breaks.
- * @returns The text.
- */
-export function visible(text: string, lines = false): string {
-  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (char) => {
-    if (lines && (char === "\n" || char === "\t")) return char;
-    if (char === "\n") return "⏎";
-    return char === "\u200d" || char === "\ufe0f"
-      ? char
-      : `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`;
-  });
 }
 
 function shorten(text: string, max = 160): string {

@@ -9,12 +9,13 @@ import {
   type Flags,
   printResult,
   UsageError,
+  visible,
 } from "@bulkhead/sandbox/command";
 import type { AskAnswer } from "../agents/driver.ts";
 import type { OpenAsk } from "../asks.ts";
 import type { TurnStatus, WatchEvent } from "../client.ts";
 import { answerWords, askLine, choicesOf, chosenAnswer } from "./questions.ts";
-import { renderFrame, visible } from "./render.ts";
+import { renderFrame } from "./render.ts";
 import { client, gateLine, operand, type WorkerVerb } from "./shared.ts";
 import { TerminalAnswers, terminalLines } from "./terminal.ts";
 import { printTurn } from "./turn_result.ts";

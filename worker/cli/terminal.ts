@@ -5,10 +5,9 @@
  */
 
 import { readLines } from "@bulkhead/sandbox";
-import type { CommandIo } from "@bulkhead/sandbox/command";
+import { type CommandIo, paint, visible } from "@bulkhead/sandbox/command";
 import type { AskAnswer } from "../agents/driver.ts";
 import type { OpenAsk } from "../asks.ts";
-import { visible } from "./render.ts";
 import { type Question, questionsOf, withAnswers } from "./questions.ts";
 
 export { approvalOf } from "./questions.ts";
@@ -186,10 +185,10 @@ export class TerminalAnswers {
   }
 
   get #mark(): string {
-    return this.#options.io.color ? "\x1b[33m?\x1b[39m" : "?";
+    return paint(this.#options.io.color).yellow("?");
   }
 
   #bold(text: string): string {
-    return this.#options.io.color ? `\x1b[1m${text}\x1b[22m` : text;
+    return paint(this.#options.io.color).bold(text);
   }
 }

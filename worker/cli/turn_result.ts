@@ -3,9 +3,13 @@
  *
  * @module
  */
-import { type CommandIo, printResult } from "@bulkhead/sandbox/command";
+import {
+  type CommandIo,
+  printResult,
+  visible,
+  visibleLines,
+} from "@bulkhead/sandbox/command";
 import type { TurnStatus } from "../client.ts";
-import { visible } from "./render.ts";
 
 /**
  * Prints a turn's reply, denials and outcome.
@@ -24,7 +28,7 @@ export function printTurn(
 ): number {
   if (json) printResult(io, { turn, ...status });
   else {
-    if (status.text !== null) io.out(`${visible(status.text, true)}\n`);
+    if (status.text !== null) io.out(`${visibleLines(status.text)}\n`);
     for (const denied of status.denied) {
       io.err(`denied: ${denied.tool}: ${visible(denied.reason ?? "")}\n`);
     }

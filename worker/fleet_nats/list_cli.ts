@@ -7,8 +7,8 @@ import {
   type CommandIo,
   type Flags,
   printResult,
+  visible,
 } from "@bulkhead/sandbox/command";
-import { visible } from "../cli/render.ts";
 import type { PageHost } from "../page/source.ts";
 import type { Fleet } from "./connection.ts";
 import type { JobRecord } from "./job_record.ts";

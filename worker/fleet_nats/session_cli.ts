@@ -8,10 +8,10 @@ import {
   type Flags,
   printResult,
   UsageError,
+  visible,
 } from "@bulkhead/sandbox/command";
 import type { AskAnswer } from "../agents/driver.ts";
 import { choicesOf, chosenAnswer } from "../cli/questions.ts";
-import { visible } from "../cli/render.ts";
 import { printTurn } from "../cli/turn_result.ts";
 import type { TurnStatus } from "../client.ts";
 import type { Fleet } from "./connection.ts";
