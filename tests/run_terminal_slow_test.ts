@@ -153,7 +153,7 @@ terminalTest(
       await terminal.see("interrupting the turn");
       await terminal.see("outcome");
       await terminal.see("aborted");
-      assertEquals(await terminal.end(), 1);
+      assertEquals(await terminal.end(), 130);
       assertEquals(terminal.shown.includes("never"), false);
       await allEnded(dir);
     });
@@ -168,7 +168,7 @@ terminalTest(
       await terminal.see("[y/N, or a reason to deny]");
       await terminal.type("\x03");
       await terminal.see("interrupting the turn");
-      assertEquals(await terminal.end(), 1);
+      assertEquals(await terminal.end(), 130);
       await allEnded(dir);
     });
   },
@@ -186,7 +186,7 @@ terminalTest(
         await terminal.see("once more ends the session");
         await terminal.type("\x03");
         await terminal.see("summary");
-        assertEquals(await terminal.end(), 1);
+        assertEquals(await terminal.end(), 130);
         await allEnded(dir);
         const left = await Array.fromAsync(
           Deno.readDir(`${dir}/.fno/claims`),

@@ -57,7 +57,8 @@ export class LiveSession {
    * Plays the turn, keeps the session when it is to be kept, ends it and says what it
    * came to.
    *
-   * @returns 0 when the turn was completed, else 1.
+   * @returns 0 when the turn was completed, 130 when Ctrl-C ended it (TERM 143, HUP
+   * 129), else 1.
    */
   async play(): Promise<number> {
     const { args, worker, hooks, render } = this.#parts;
@@ -66,7 +67,7 @@ export class LiveSession {
       hooks.tell("session_start"),
     ]);
     const stopFollowing = this.#follow();
-    const stopSignals = endOnSignals(worker, (line) => render.note(line));
+    const signals = endOnSignals(worker, (line) => render.note(line));
     const stopAnswering = this.#answer();
     let outcome: TurnOutcome | undefined;
     let end: WorkerEnd | undefined;
@@ -80,12 +81,13 @@ export class LiveSession {
       end = await worker.end();
       stopFollowing();
       stopAnswering();
-      stopSignals();
+      signals.stop();
       await hooks.tell("session_end");
       await dog.end();
     }
     this.#summarise(outcome, end);
-    return outcome?.outcome === "completed" ? 0 : 1;
+    // A kept session that was completed is ended by Ctrl-C, as it was told.
+    return outcome?.outcome === "completed" ? 0 : signals.exitCode ?? 1;
   }
 
   /** The gate is shown before the first turn, and without one there is no turn. */

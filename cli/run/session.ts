@@ -63,7 +63,7 @@ export class HostedSession {
   /**
    * Plays it.
    *
-   * @returns 0 when the turn was completed, else 1.
+   * @returns 0 when the turn was completed, 130 when Ctrl-C ended it, else 1.
    */
   async play(): Promise<number> {
     const { readLine, close } = terminalLines(this.#io);
