@@ -5,7 +5,6 @@ import {
   UsageError,
 } from "@bulkhead/sandbox/command";
 import { VERBS } from "./help.ts";
-import { RUN_HELP } from "./run/options.ts";
 
 const HELP = `A completion script for a shell
 
@@ -39,10 +38,12 @@ export const VALUES: Readonly<Record<string, string>> = {
   "--language": "python shell deno",
 };
 
-/** The flags of a verb without second words, as its help names them. */
-function flagsOf(help: string): string {
-  return [...new Set(help.match(/--[a-z][a-z-]+/g))].join(" ");
-}
+/**
+ * Takes the flags from a help text: of its usage line, and of the column that names them.
+ * Asked for when they are needed, so they are those of the program that is installed.
+ */
+const FLAGS_OF_HELP =
+  `awk '/^(Usage: |bulkhead )/ { print } match($0, /^ ? ? ? ? ? ?--/) { sub(/^ +/, ""); n = index($0, "  "); print n ? substr($0, 1, n) : $0 }' | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u`;
 
 /**
  * `bulkhead completions SHELL`: prints a completion script.
@@ -91,30 +92,30 @@ function bash(): string {
     `    ${flag}) words="${words}" ;;`
   ).join("\n");
   const second = Object.entries(SUBCOMMANDS).map(([verb, words]) =>
-    `      ${verb}) words="${words} --help --json" ;;`
+    `    ${verb}) words="${words}" ;;`
   ).join("\n");
-  return `_bulkhead() {
-  local words="" word="\${COMP_WORDS[COMP_CWORD]}"
-  case "\${COMP_WORDS[COMP_CWORD-1]}" in
-${values}
-    *) words="--help --json" ;;
+  return `_bulkhead_flags() {
+  "$@" --help 2>/dev/null | ${FLAGS_OF_HELP}
+}
+_bulkhead() {
+  local words="" flags="" word="\${COMP_WORDS[COMP_CWORD]}"
+  local -a command=("\${COMP_WORDS[@]:0:2}")
+  case "\${COMP_WORDS[1]}" in
+${second}
   esac
   if ((COMP_CWORD == 1)); then
-    words="${VERBS.join(" ")} --help --version"
-  elif [[ $words == "--help --json" ]]; then
-    case "\${COMP_WORDS[1]}" in
-      run) words="${flagsOf(RUN_HELP)} --help" ;;
-      doctor) words="--fix --cwd --home --json --help" ;;
-      attach) words="--home --json --help" ;;
-    esac
-    if ((COMP_CWORD == 2)); then
-      case "\${COMP_WORDS[1]}" in
-${second}
-      esac
-    fi
+    words="${VERBS.join(" ")}"
+    flags="--help --version"
+  elif [[ -n $words ]] && ((COMP_CWORD > 2)); then
+    command+=("\${COMP_WORDS[2]}")
+    words=""
   fi
-  COMPREPLY=($(compgen -W "$words" -- "$word"))
-  if ((COMP_CWORD > 2)) && [[ $word != -* && $words == *--help* ]]; then
+  case "\${COMP_WORDS[COMP_CWORD-1]}" in
+${values}
+    *) [[ $word != -* || -n $flags ]] || flags="--help $(_bulkhead_flags "\${command[@]}")" ;;
+  esac
+  COMPREPLY=($(compgen -W "$words $flags" -- "$word"))
+  if ((COMP_CWORD > 1)) && [[ $word != -* && -z $words ]]; then
     compopt -o filenames 2>/dev/null
     local IFS=$'\\n'
     COMPREPLY+=($(compgen -f -- "$word"))
@@ -129,12 +130,18 @@ function fish(): string {
     VERBS.join(" ")
   }"\n`;
   const sub = Object.entries(SUBCOMMANDS).map(([verb, words]) =>
-    `complete -c bulkhead -n "__fish_seen_subcommand_from ${verb}" -f -a "${words}"\n`
+    `complete -c bulkhead -n "__fish_seen_subcommand_from ${verb}; and test (count (commandline -opc)) -eq 2" -f -a "${words}"\n`
   ).join("");
-  const run = flagsOf(RUN_HELP).split(" ").map((flag) =>
-    `complete -c bulkhead -n "__fish_seen_subcommand_from run" -l ${
-      flag.slice(2)
-    }\n`
+  const values = Object.entries(VALUES).map(([flag, words]) =>
+    `complete -c bulkhead -l ${flag.slice(2)} -x -a "${words}"\n`
   ).join("");
-  return top + sub + run;
+  const verbs = Object.keys(SUBCOMMANDS).join(" ");
+  return `${top}${sub}${values}function __bulkhead_flags
+  set -l words (commandline -opc)
+  set -l last 2
+  contains -- $words[2] ${verbs}; and set last 3
+  $words[1..$last] --help 2>/dev/null | ${FLAGS_OF_HELP}
+end
+complete -c bulkhead -n "not __fish_use_subcommand; and string match -q -- '-*' (commandline -ct)" -f -a "--help (__bulkhead_flags)"
+`;
 }

@@ -3,6 +3,7 @@ import { HARNESSES } from "@bulkhead/guard";
 import { SUBCOMMANDS, VALUES } from "../cli/completions.ts";
 import { bulkheadCommand } from "../cli/main.ts";
 import { VERBS } from "../cli/help.ts";
+import { fromFileUrl } from "@std/path";
 import { hasTool } from "./support/require_tool.ts";
 
 async function bulkhead(
@@ -22,7 +23,10 @@ async function bulkhead(
 }
 
 /** What bash offers for a command line that ends in its last word. */
-async function complete(script: string, ...words: string[]): Promise<string[]> {
+async function complete(
+  [script, program]: readonly [string, string],
+  ...words: string[]
+): Promise<string[]> {
   const { success, stdout, stderr } = await new Deno.Command("bash", {
     args: [
       "--norc",
@@ -32,7 +36,7 @@ async function complete(script: string, ...words: string[]): Promise<string[]> {
        _bulkhead; printf '%s\\n' "\${COMPREPLY[@]}"`,
       "bash",
       script,
-      "bulkhead",
+      program,
       ...words,
     ],
     stdin: "null",
@@ -51,15 +55,30 @@ Deno.test({
     assertEquals(code, 0);
     const dir = await Deno.makeTempDir();
     await Deno.writeTextFile(`${dir}/some file.json`, "");
-    assertEquals(await complete(out, "gu"), ["guard"]);
-    assert((await complete(out, "")).includes("doctor"));
-    assertEquals(await complete(out, "guard", "ex"), ["explain"]);
-    assertEquals(await complete(out, "plugins", "un"), ["untrust"]);
-    assertEquals(await complete(out, "run", "--ke"), ["--keep"]);
-    assertEquals(await complete(out, "run", "--agent", "cl"), ["claude"]);
-    assertEquals(await complete(out, "doctor", "--f"), ["--fix"]);
+    const program = `${dir}/bulkhead`;
+    const main = fromFileUrl(new URL("../cli/main.ts", import.meta.url));
+    await Deno.writeTextFile(
+      program,
+      `#!/bin/sh\nexec "${Deno.execPath()}" run -A --no-check "${main}" "$@"\n`,
+      { mode: 0o755 },
+    );
+    const to = [out, program] as const;
+    assertEquals(await complete(to, "gu"), ["guard"]);
+    assert((await complete(to, "")).includes("doctor"));
+    assertEquals(await complete(to, "guard", "ex"), ["explain"]);
+    assertEquals(await complete(to, "plugins", "un"), ["untrust"]);
+    assertEquals(await complete(to, "run", "--ke"), ["--keep"]);
+    assertEquals(await complete(to, "run", "--agent", "cl"), ["claude"]);
+    assertEquals(await complete(to, "doctor", "--f"), ["--fix"]);
+    assertEquals(await complete(to, "run", "--trust-q"), []);
+    assertEquals(await complete(to, "plugins", "new", "--la"), ["--language"]);
+    assertEquals(await complete(to, "guard", "install", "--tt"), ["--ttl"]);
+    assertEquals(await complete(to, "worker", "start", "--pro"), ["--prompt"]);
+    assertEquals(await complete(to, "plugins", "new", "--language", "py"), [
+      "python",
+    ]);
     assertEquals(
-      await complete(out, "run", "--script", `${dir}/so`),
+      await complete(to, "run", "--script", `${dir}/so`),
       [`${dir}/some file.json`],
     );
     await Deno.remove(dir, { recursive: true });
