@@ -193,7 +193,7 @@ async function askHost(
   }
   const { description, suggestions } = describeAsk(call.tool, input, stage.cwd);
   stage.openAsks++;
-  stage.frames.state("requires_action");
+  stage.frames.state("requires_action", true);
   const reply = await stage.channel.ask({
     subtype: "can_use_tool",
     tool_name: call.tool,
@@ -208,8 +208,9 @@ async function askHost(
     ...(call.agent === undefined ? {} : { agent_id: call.agent.agentId }),
   }, { signal: turn.abort.signal });
   stage.openAsks--;
-  if (reply.kind !== "cancelled" && stage.openAsks === 0) {
-    stage.frames.state("running");
+  const cancelled = reply.kind === "cancelled";
+  if (cancelled || stage.openAsks === 0) {
+    stage.frames.state("running", cancelled);
   }
   switch (reply.kind) {
     case "closed":

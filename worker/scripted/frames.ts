@@ -65,9 +65,9 @@ export class Frames {
     this.#tokens = options.tokens;
   }
 
-  /** `system/session_state_changed`, when the host asked for it and it changes. */
-  state(state: "running" | "requires_action" | "idle"): void {
-    if (state === this.#state) return;
+  /** `system/session_state_changed`, when the host asked for it and it changes, or is told of each of several asks. */
+  state(state: "running" | "requires_action" | "idle", each = false): void {
+    if (state === this.#state && !each) return;
     this.#state = state;
     if (this.#stateEvents) this.system("session_state_changed", { state });
   }

@@ -187,7 +187,7 @@ export class Session implements Stage {
     await this.#playing;
     this.#failed = finishTurn(this, turn, queued.origin);
     this.turn = undefined;
-    this.frames.state("idle");
+    if (this.#queue.length === 0) this.frames.state("idle");
     await this.output.relax();
   }
 
