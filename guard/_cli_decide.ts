@@ -9,10 +9,12 @@ import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
 import {
   type CommandIo,
   type Flags,
+  paint,
   printResult,
   UsageError,
+  visibleLines,
 } from "@bulkhead/sandbox/command";
-import { paint, printable, type Verb } from "./_cli_shared.ts";
+import type { Verb } from "./_cli_shared.ts";
 import type { Decision } from "./decide.ts";
 import type { Effect } from "./effect.ts";
 import { decideCall, decideLine } from "./explain.ts";
@@ -252,33 +254,30 @@ function describe(
   cwd: string,
   roots: readonly string[],
 ): string {
+  const { dim, green, red } = paint(io.color);
   const lines = [
-    paint(io, "dim", `cwd   ${printable(cwd)}`),
-    ...roots.map((root) => paint(io, "dim", `root  ${printable(root)}`)),
+    dim(`cwd   ${visibleLines(cwd)}`),
+    ...roots.map((root) => dim(`root  ${visibleLines(root)}`)),
   ];
   for (const effect of decision.effects) {
     const fine = effect.verdict === "inside" || effect.verdict === "device";
-    const mark = paint(
-      io,
-      fine ? "green" : "red",
-      effect.verdict.padEnd(9),
-    );
+    const mark = (fine ? green : red)(effect.verdict.padEnd(9));
     const place = effect.target !== undefined && effect.target !== effect.path
       ? `${effect.path} → ${effect.target}`
       : effect.path;
     lines.push(
-      `${mark} ${printable(`${effect.verb} ${place}`.trim())} ${
-        paint(io, "dim", `[${effect.rule}]`)
+      `${mark} ${visibleLines(`${effect.verb} ${place}`.trim())} ${
+        dim(`[${effect.rule}]`)
       }`,
     );
   }
   if (decision.effects.length === 0) {
-    lines.push(paint(io, "dim", "no write is found"));
+    lines.push(dim("no write is found"));
   }
   lines.push(
     decision.allow
-      ? paint(io, "green", "allow")
-      : `${paint(io, "red", "deny")}  ${printable(decision.reason)}`,
+      ? green("allow")
+      : `${red("deny")}  ${visibleLines(decision.reason)}`,
   );
   return lines.join("\n") + "\n";
 }

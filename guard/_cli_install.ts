@@ -8,14 +8,16 @@ import { bulkheadHome, readTextCapped } from "@bulkhead/sandbox";
 import {
   type CommandIo,
   type Flags,
+  paint,
   printFailure,
   printResult,
   UsageError,
+  visibleLines,
 } from "@bulkhead/sandbox/command";
 import { parse as parseToml } from "@std/toml";
 import { absolute, rootFlag } from "./_cli_decide.ts";
 import { beforeScan } from "./_cli_log.ts";
-import { paint, printable, type Verb } from "./_cli_shared.ts";
+import type { Verb } from "./_cli_shared.ts";
 import { detectHarness } from "./detect.ts";
 import { harnessByLabel, HARNESSES } from "./harnesses/mod.ts";
 import { HookFileError } from "./hook_file.ts";
@@ -123,15 +125,15 @@ export const install: Verb = {
     for (const one of armed) {
       io.out(
         `🛡 Write guard armed for ${one.harness} until ${one.expiresAt}: ${
-          printable(one.hookPath)
+          visibleLines(one.hookPath)
         }\n`,
       );
       for (const allowed of one.allowedRoots) {
-        io.out(`  may be written: ${printable(allowed)}\n`);
+        io.out(`  may be written: ${visibleLines(allowed)}\n`);
       }
     }
     for (const notice of [...notices, ...armed.flatMap((one) => one.notices)]) {
-      io.out(`  ${printable(notice)}\n`);
+      io.out(`  ${visibleLines(notice)}\n`);
     }
     io.out("  To remove it: bulkhead guard teardown\n");
     return 0;
@@ -218,7 +220,7 @@ export const teardown: Verb = {
       printResult(io, { ...report });
       return 0;
     }
-    for (const notice of report.notices) io.out(`${printable(notice)}\n`);
+    for (const notice of report.notices) io.out(`${visibleLines(notice)}\n`);
     io.out(
       report.found
         ? "🛡 Write guard removed.\n"
@@ -263,17 +265,17 @@ export const status: Verb = {
 /** One harness's status in words. */
 function statusText(io: CommandIo, one: HarnessStatus): string {
   const word = one.armed
-    ? paint(io, "green", "armed")
-    : paint(io, "red", "not armed");
+    ? paint(io.color).green("armed")
+    : paint(io.color).red("not armed");
   const lines = [
     `${one.harness}: ${word}${
       one.expiresAt === undefined ? "" : ` until ${one.expiresAt}`
     }; self-check ${one.selfCheck}`,
     ...(one.allowedRoots ?? []).map((root) =>
-      `  may be written: ${printable(root)}`
+      `  may be written: ${visibleLines(root)}`
     ),
     ...one.problems.map((problem) =>
-      `  ${paint(io, "yellow", "!")} ${printable(problem)}`
+      `  ${paint(io.color).yellow("!")} ${visibleLines(problem)}`
     ),
   ];
   return lines.join("\n") + "\n";

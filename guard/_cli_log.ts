@@ -14,12 +14,14 @@ import {
 import {
   type CommandIo,
   type Flags,
+  paint,
   printResult,
   UsageError,
+  visibleLines,
 } from "@bulkhead/sandbox/command";
 import { isInside } from "@bulkhead/sandbox/paths";
 import { absolute, rootFlag } from "./_cli_decide.ts";
-import { paint, printable, type Verb } from "./_cli_shared.ts";
+import type { Verb } from "./_cli_shared.ts";
 import { countDenials, readDenials } from "./denial_log.ts";
 import { denialWarnings, reportDenials } from "./denial_report.ts";
 import { DENIALS_DIR, DENIALS_FILE } from "./denials.ts";
@@ -81,16 +83,16 @@ export const log: Verb = {
     }
     for (const record of records) {
       const what = record.event === undefined
-        ? paint(io, "red", "denied")
-        : paint(io, "yellow", "unjudged");
+        ? paint(io.color).red("denied")
+        : paint(io.color).yellow("unjudged");
       io.out(
         `${record.timestamp} ${what} ${
-          printable(`${record.harness} ${record.tool}: ${record.reason}`)
+          visibleLines(`${record.harness} ${record.tool}: ${record.reason}`)
         }\n`,
       );
     }
     for (const [name, count] of Object.entries(counts.byRule)) {
-      io.out(`${String(count).padStart(6)} ${printable(name)}\n`);
+      io.out(`${String(count).padStart(6)} ${visibleLines(name)}\n`);
     }
     io.out(
       `denied: ${counts.denials}, let through unjudged: ${counts.failedOpen}${
@@ -123,7 +125,7 @@ async function logIteration(
     return 0;
   }
   for (const warning of warnings) {
-    io.out(`${paint(io, "yellow", "warning")} ${printable(warning)}\n`);
+    io.out(`${paint(io.color).yellow("warning")} ${visibleLines(warning)}\n`);
   }
   io.out(
     `denied: ${report.total_denials}, tasks affected: ${report.tasks.length}\n`,
@@ -167,7 +169,7 @@ export const scan: Verb = {
     if (flags.on("before")) {
       const said = await beforeScan(root, flags);
       if (flags.on("json")) printResult(io, { notice: said });
-      else io.out(`${printable(said)}\n`);
+      else io.out(`${visibleLines(said)}\n`);
       return 0;
     }
     const stored = await storedPath(root, flags);
@@ -198,14 +200,16 @@ export const scan: Verb = {
     }
     for (const stray of strays) {
       io.out(
-        `${paint(io, "red", stray.change.padEnd(8))} ${printable(stray.path)}${
+        `${paint(io.color).red(stray.change.padEnd(8))} ${
+          visibleLines(stray.path)
+        }${
           stray.denied ? " (although a call that named it was denied)" : ""
         }\n`,
       );
     }
     io.out(
       `${strays.length} stray writes in ${
-        printable(before.tree)
+        visibleLines(before.tree)
       } since ${before.takenAt}${
         incomplete ? "; the tree is too large to see all of it" : ""
       }\n`,

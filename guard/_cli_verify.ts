@@ -4,8 +4,13 @@
  * @module
  */
 
-import { printResult, UsageError } from "@bulkhead/sandbox/command";
-import { paint, printable, type Verb } from "./_cli_shared.ts";
+import {
+  paint,
+  printResult,
+  UsageError,
+  visibleLines,
+} from "@bulkhead/sandbox/command";
+import type { Verb } from "./_cli_shared.ts";
 import { VERIFIABLE, verifyGuard } from "./verify.ts";
 
 /** `guard verify`. */
@@ -41,27 +46,29 @@ export const verify: Verb = {
       return report.armed ? 0 : 1;
     }
     if (report.state === "unknown") {
-      const why = printable(report.reasons.join("; "));
-      io.out(`${harness}: ${paint(io, "yellow", "cannot verify")}: ${why}\n`);
+      const why = visibleLines(report.reasons.join("; "));
+      io.out(
+        `${harness}: ${paint(io.color).yellow("cannot verify")}: ${why}\n`,
+      );
       io.out("  Whether a guard is here: bulkhead guard status\n");
       return 1;
     }
     const { program = "", version = "" } = report;
     const word = report.armed
-      ? paint(io, "green", "armed")
-      : paint(io, "red", "not armed");
-    io.out(`${harness} ${version} ${printable(program)}: ${word}\n`);
+      ? paint(io.color).green("armed")
+      : paint(io.color).red("not armed");
+    io.out(`${harness} ${version} ${visibleLines(program)}: ${word}\n`);
     for (const one of report.cases) {
       const mark = one.ok
-        ? paint(io, "green", "ok  ")
-        : paint(io, "red", "FAIL");
+        ? paint(io.color).green("ok  ")
+        : paint(io.color).red("FAIL");
       const what = one.happened ? "happened" : "did not happen";
       io.out(`  ${mark} ${one.name}: ${what}${one.logged ? ", denied" : ""}\n`);
     }
     if (report.control) {
       io.out("  without the guard each of these writes happens\n");
     }
-    for (const reason of report.reasons) io.out(`  ${printable(reason)}\n`);
+    for (const reason of report.reasons) io.out(`  ${visibleLines(reason)}\n`);
     return report.armed ? 0 : 1;
   },
 };
