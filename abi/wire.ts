@@ -38,10 +38,12 @@ const SIGNALS: Readonly<Record<number, string>> = {
   31: "SIGSYS",
 };
 
+/** The signal that an exit code stands for, where a shell or a PID namespace reports one as 128 and more. */
 export function signalOf(code: number): string | undefined {
   return SIGNALS[code - 128];
 }
 
+/** How a call ended; an unknown word is an end that says nothing. */
 export function readKind(value: unknown): CallOutcome["kind"] {
   const kinds = [
     "done",
@@ -53,11 +55,13 @@ export function readKind(value: unknown): CallOutcome["kind"] {
   return kinds.find((kind) => kind === value) ?? "bad_tag";
 }
 
+/** The code of a failure; an unknown word breaks the protocol. */
 export function readCode(value: unknown): AbiErrorCode {
   const codes = ["open", "register", "timeout", "protocol"] as const;
   return codes.find((code) => code === value) ?? "protocol";
 }
 
+/** What the handlers of an event made of it. */
 export function readDispatch(head: Head): DispatchOutcome {
   const numbers = (value: unknown): number[] =>
     Array.isArray(value) ? value.filter((n) => typeof n === "number") : [];
@@ -78,6 +82,7 @@ function text(row: Record<string, unknown>, key: string): string {
   return typeof row[key] === "string" ? row[key] : "";
 }
 
+/** What the plugin registered; an entry of another shape is left out. */
 export function readRegistration(body: Uint8Array): Registration {
   const value = parseJson(decodeText(body));
   const result = emptyRegistration();

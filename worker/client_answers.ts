@@ -16,6 +16,7 @@ import { isJsonObject, type JsonObject } from "./frame.ts";
 import { RpcError, type RpcErrorCode } from "./rpc.ts";
 import type { DeniedCall, TurnOutcome } from "./turns.ts";
 
+/** What a subscription pushes: an event, or `undefined` for one that this client does not know. */
 export function eventOf(value: unknown): WatchEvent | undefined {
   if (!isJsonObject(value)) return undefined;
   if (isJsonObject(value.error)) {
@@ -129,6 +130,7 @@ export function turnStatusOf(value: unknown): TurnStatus {
   };
 }
 
+/** The open questions in an answer. */
 export function asksOf(value: unknown): OpenAsk[] {
   return Array.isArray(value) ? value.filter(isOpenAsk) : [];
 }
@@ -189,6 +191,7 @@ const CODES: ReadonlySet<string> = new Set<RpcErrorCode>([
   "shutting_down",
 ]);
 
+/** The code of an error; `internal` for one that this client does not know. */
 export function codeOf(value: unknown): RpcErrorCode {
   return isCode(value) ? value : "internal";
 }
@@ -197,6 +200,7 @@ function isCode(value: unknown): value is RpcErrorCode {
   return typeof value === "string" && CODES.has(value);
 }
 
+/** An answer that has to be an object. */
 export function objectOf(value: unknown, method: string): JsonObject {
   if (!isJsonObject(value)) {
     throw new TypeError(
@@ -206,14 +210,17 @@ export function objectOf(value: unknown, method: string): JsonObject {
   return value;
 }
 
+/** A text; empty for anything else. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** A text; `null` for anything else. */
 export function maybeText(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
+/** A number; 0 for anything else. */
 export function numberOf(value: unknown): number {
   return typeof value === "number" ? value : 0;
 }
