@@ -282,7 +282,9 @@ function counted(problems: number): string {
 /** Tells everything that costs a manifest, with the file it stands in. */
 function unusable(command: Command, error: ManifestError): number {
   const problems = [error, ...error.others].map((each) =>
-    `${quoteWhole(each.path)}: ${printable(each.message)}`
+    each.line === 0
+      ? printable(each.message)
+      : `${quoteWhole(each.path)}: ${printable(each.message)}`
   );
   if (command.json) {
     const { code } = describeFailure(error);

@@ -1,5 +1,5 @@
 import type { ProgramResult } from "./_plugin_run.ts";
-import { clip, isRecord, printable, quote } from "./_text.ts";
+import { clip, isRecord, jsonText, printable } from "./_text.ts";
 
 /** What one hook says; a failure has nothing else. */
 export interface HookAnswer {
@@ -70,7 +70,7 @@ function answerOf(value: Record<string, unknown>): HookAnswer {
     if (decision === undefined) {
       return {
         failure: `printed the decision ${
-          quote(JSON.stringify(word))
+          jsonText(word)
         }, which is none of "allow", "deny", "ask"`,
       };
     }

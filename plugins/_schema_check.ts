@@ -1,6 +1,6 @@
 import { BoundedPattern } from "./_pattern_cost.ts";
 import { KEYWORDS } from "./_schema_keywords.ts";
-import { isRecord, quote } from "./_text.ts";
+import { isRecord, jsonText, quote } from "./_text.ts";
 import type { JsonSchema } from "./tool.ts";
 
 /** The largest schema in bytes of JSON; compiling is quadratic in places. */
@@ -183,9 +183,7 @@ function rootProblem(schema: JsonSchema): string | undefined {
     type === undefined || type === "object" ||
     (Array.isArray(type) && type.includes("object"))
   ) return undefined;
-  return `the root must have type = "object", found ${
-    quote(JSON.stringify(type))
-  }`;
+  return `the root must have type = "object", found ${jsonText(type)}`;
 }
 
 /** Nothing is fetched, so a reference must stay inside the schema. */

@@ -42,6 +42,12 @@ export function quoteWhole(text: string): string {
   return quote(text, 1000);
 }
 
+/** A value as JSON, printable, and cut when it is longer than `max` characters. */
+export function jsonText(value: unknown, max = 200): string {
+  const text = printable(JSON.stringify(value) ?? "undefined");
+  return text.length <= max ? text : `${clip(text, max)}…`;
+}
+
 /** One argument as people would type it: bare when plain, in single quotes otherwise. Nothing is cut. */
 export function shown(argument: string): string {
   const safe = printable(argument);

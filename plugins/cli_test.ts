@@ -164,7 +164,10 @@ Deno.test("plugins check: names the file, tells every wrong type, and what can n
     };
     const none = await check();
     assertEquals(none.code, 1);
-    assertStringIncludes(none.err, `there is no "${dir}/p/plugin.toml"`);
+    assertEquals(
+      none.err,
+      `error: reading "${dir}/p/plugin.toml": there is no such file\n`,
+    );
     const types = await check(
       'name = "p"\nversion = 1\n[[tools]]\nname = "t"\ncommand = 5\nargs = "x"\n',
     );

@@ -4,13 +4,13 @@
  * @module
  */
 
-import { printable } from "./_text.ts";
+import { printable, quoteWhole } from "./_text.ts";
 
 /** Where a problem of a manifest stands. */
 export interface ManifestPlace {
   /** The file, as it was named by the caller. */
   path: string;
-  /** The line, counted from one. */
+  /** The line, counted from one; 0 when the file as a whole cannot be used. */
   line: number;
   /** The key, such as `tools[0].command`; empty when the text is not TOML. */
   key: string;
@@ -35,7 +35,7 @@ export interface ManifestPlace {
 export class ManifestError extends SyntaxError implements ManifestPlace {
   /** The file, as it was named by the caller. */
   readonly path: string;
-  /** The line, counted from one. */
+  /** The line, counted from one; 0 when the file as a whole cannot be used. */
   readonly line: number;
   /** The key, such as `tools[0].command`; empty when the text is not TOML. */
   readonly key: string;
@@ -56,7 +56,11 @@ export class ManifestError extends SyntaxError implements ManifestPlace {
     place: ManifestPlace,
     others: readonly ManifestError[] = [],
   ) {
-    super(`parsing manifest: line ${place.line}: ${message}`);
+    super(
+      place.line === 0
+        ? `reading ${quoteWhole(place.path)}: ${message}`
+        : `parsing manifest: line ${place.line}: ${message}`,
+    );
     this.name = "ManifestError";
     this.path = place.path;
     this.line = place.line;

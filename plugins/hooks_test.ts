@@ -59,7 +59,7 @@ Deno.test("readAnswer() follows the table of exits and answers", () => {
     [{ stdout: "{" }, { failure: "printed broken JSON" }],
     [{ stdout: '{"decision":true}' }, {
       failure:
-        'printed the decision "true", which is none of "allow", "deny", "ask"',
+        'printed the decision true, which is none of "allow", "deny", "ask"',
     }],
     [{ stdout: '{"updatedInput":[1]}' }, {
       failure: 'printed "updatedInput" that is not an object',

@@ -91,8 +91,8 @@ export function parseManifest(
   const path = options.path ?? "plugin.toml";
   if (text.length > MANIFEST_MAX_BYTES) {
     throw new ManifestError(
-      `the file has more than ${MANIFEST_MAX_BYTES} bytes`,
-      { path, line: 1, key: "" },
+      `it has more than ${MANIFEST_MAX_BYTES} bytes`,
+      { path, line: 0, key: "" },
     );
   }
   const document = parseToml(text, path);

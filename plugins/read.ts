@@ -21,7 +21,6 @@ import {
   type PluginManifest,
   problemText,
 } from "./manifest.ts";
-import { quoteWhole } from "./_text.ts";
 import type { TrustQuestion, TrustRecord } from "./trust.ts";
 
 /** A plugin as it lies on disk. */
@@ -77,19 +76,19 @@ export async function readPlugin(
   const directory = options.directory ??
     dir.replace(/\/+$/, "").split("/").at(-1) ?? dir;
   const bytes = digest.manifest;
-  const place = { path, line: 1, key: "" };
+  const place = { path, line: 0, key: "" };
   if (bytes === undefined) {
     const there = digest.files.some((file) => file.path === MANIFEST_NAME);
     throw new ManifestError(
       there
-        ? `the file cannot be read, or has more than ${MANIFEST_MAX_BYTES} bytes`
-        : `the file is missing: there is no ${quoteWhole(path)}`,
+        ? `it is no file, or has more than ${MANIFEST_MAX_BYTES} bytes`
+        : "there is no such file",
       place,
     );
   }
   if (bytes.length > MANIFEST_MAX_BYTES) {
     throw new ManifestError(
-      `the file has more than ${MANIFEST_MAX_BYTES} bytes`,
+      `it has more than ${MANIFEST_MAX_BYTES} bytes`,
       place,
     );
   }
@@ -97,7 +96,7 @@ export async function readPlugin(
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new ManifestError("the file is not UTF-8 text", place);
+    throw new ManifestError("it is not UTF-8 text", place);
   }
   const manifest = parseManifest(text, { directory, path });
   return { dir: digest.dir, manifest, digest, lines: disclose(manifest) };

@@ -8,7 +8,7 @@ import type { ErrorObject } from "ajv";
 import { compile, TooComplex, type Validate } from "./_ajv.ts";
 import { BoundedPattern } from "./_pattern_cost.ts";
 import { place, schemaProblem, subschemas } from "./_schema_check.ts";
-import { isRecord, messageOf, quote } from "./_text.ts";
+import { isRecord, jsonText, messageOf, quote } from "./_text.ts";
 import { wireCopy } from "./_wire_schema.ts";
 import type { JsonSchema } from "./tool.ts";
 
@@ -186,11 +186,9 @@ function describeError(error: ErrorObject, args: unknown): string {
         typeName(valueAt(args, path))
       }`;
     case "enum":
-      return `${where} must be one of ${
-        quote(JSON.stringify(params.allowedValues))
-      }`;
+      return `${where} must be one of ${jsonText(params.allowedValues)}`;
     case "const":
-      return `${where} must be ${quote(JSON.stringify(params.allowedValue))}`;
+      return `${where} must be ${jsonText(params.allowedValue)}`;
     case "x-bulkhead-unique":
       return `${where} must not hold the same item twice`;
     case "false schema":
