@@ -16,6 +16,7 @@ export interface ProjectRules {
   readonly ask: readonly string[];
 }
 
+/** The rules of a project that has none. */
 export const NO_RULES: ProjectRules = { allow: [], deny: [], ask: [] };
 
 /**

@@ -14,6 +14,7 @@ export interface PermissionRules {
   readonly ask?: readonly string[];
 }
 
+/** The tools that rules name as a whole. */
 export function bareNames(rules: readonly string[]): Set<string> {
   return new Set(
     rules.map((rule) => rule.trim()).filter((rule) =>
@@ -22,6 +23,7 @@ export function bareNames(rules: readonly string[]): Set<string> {
   );
 }
 
+/** The tools that rules name, as a whole or in part, in lower case. */
 export function baseNames(rules: readonly string[]): Set<string> {
   return new Set(
     rules.map((rule) => (rule.split("(")[0] ?? "").trim().toLowerCase()).filter(
@@ -30,6 +32,7 @@ export function baseNames(rules: readonly string[]): Set<string> {
   );
 }
 
+/** The tools that are not allowed as a whole: denied in any way, or allowed in part only. */
 export function restrictedNames(
   sources: readonly PermissionRules[],
 ): Set<string> {

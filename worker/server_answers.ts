@@ -29,6 +29,7 @@ export function cursorOf(value: unknown): number {
   return Math.min(value, Number.MAX_SAFE_INTEGER);
 }
 
+/** The pictures of a turn; throws when one of them is not usable. */
 export function imagesOf(value: unknown): TurnImage[] | undefined {
   if (value === undefined) return undefined;
   if (!Array.isArray(value)) {
@@ -96,6 +97,7 @@ export function stateOf(session: Session): JsonObject {
   };
 }
 
+/** How a session stands, for `stream.status`. */
 export function statusOf(session: Session, clients: number): JsonObject {
   const status = session.driver.status();
   return {
