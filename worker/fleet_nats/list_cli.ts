@@ -50,8 +50,10 @@ export async function list(
   for (const { session, ask } of view.asks) {
     io.out(`ask ${visible(ask.id)}  ${session}  ${visible(ask.tool_name)}\n`);
   }
-  for (const job of jobs) {
-    if (WAITING.includes(job.state)) io.out(jobLine(job, machines));
+  const waiting = jobs.filter(({ state }) => WAITING.includes(state));
+  for (const job of waiting) io.out(jobLine(job, machines));
+  if (machines.length + sessions.length + waiting.length === 0) {
+    io.out("no host and no session in the fleet\n");
   }
   return 0;
 }
