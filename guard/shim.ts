@@ -6,7 +6,13 @@ import {
 } from "@bulkhead/sandbox";
 import { bundleHook } from "./bundle.ts";
 import { HOOK_ENVIRONMENT } from "./hook_arguments.ts";
-import { DENIALS_DIR } from "./denials.ts";
+import {
+  type DenialRecord,
+  denialRecord,
+  DENIALS_DIR,
+  DENIALS_FILE,
+  MAX_DENIAL_LOG_BYTES,
+} from "./denials.ts";
 
 /** Name of the shim in the home's `bin` directory. */
 const SHIM = "bulkhead-guard";
@@ -140,10 +146,57 @@ function shimText(bundle: URL | undefined): string {
     '  *,*) here=$PWD; cd "$root" && log=' + DENIALS_DIR +
     ' && set -- --cwd "$here" "$@" ;;',
     "esac",
-    `exec ${[deno, ...rest].map(shellQuote).join(" ")} --allow-write="$log" ` +
-    `${shellQuote(target)} "$@"`,
+    `deno=${shellQuote(deno)} hook=${shellQuote(target)}`,
+    `if ${isThere("deno", deno)} && ${isThere("hook", target)}; then`,
+    `  exec "$deno" ${rest.map(shellQuote).join(" ")} --allow-write="$log" ` +
+    `"$hook" "$@"`,
+    "fi",
+    ...goneLines(deno, target),
     "",
   ].join("\n");
+}
+
+/** A test of `sh` whether what a variable names can be started; what is no path is left to Deno. */
+function isThere(variable: string, value: string): string {
+  return value.startsWith("/") ? `[ -e "$${variable}" ]` : ":";
+}
+
+/**
+ * What the shim does when Deno or the hook is gone: a harness takes "not found" for a hook that has no
+ * objection, so the call is refused where that was asked for, and else written down as let through.
+ */
+function goneLines(deno: string, hook: string): string[] {
+  const problem =
+    `its Deno "${deno}" or its hook "${hook}" is gone; run npm i -g deno and arm again`;
+  const record = (
+    more: Pick<DenialRecord, "rule" | "event">,
+    reason: string,
+  ): string => {
+    const { timestamp: _, ...rest } = denialRecord(
+      { harness: "", tool: "", input: null },
+      { reason, targets: [] },
+      0,
+    );
+    return shellQuote(`${JSON.stringify({ ...rest, ...more }).slice(1)}\n`);
+  };
+  const blocked = `eval guard: blocked because ${problem}`;
+  return [
+    'case " $* " in',
+    '  *" --fail-closed "*)',
+    `    line=${record({ rule: "fail-closed" }, blocked)} code=2`,
+    `    printf '%s\\n' ${shellQuote(blocked)} >&2 ;;`,
+    "  *)",
+    `    line=${record({ event: "fail_open" }, problem)} code=127`,
+    `    printf '%s\\n' ${
+      shellQuote(`eval guard: cannot judge the call: ${problem}`)
+    } >&2 ;;`,
+    "esac",
+    `file=$log/${DENIALS_FILE}`,
+    `if [ "$(wc -c < "$file" 2>/dev/null || echo 0)" -lt ${MAX_DENIAL_LOG_BYTES} ]; then`,
+    '  mkdir -p "$log" && printf \'{"timestamp":"%s",%s\' "$(date -u +%Y-%m-%dT%H:%M:%S.000Z)" "$line" >> "$file"',
+    "fi",
+    "exit $code",
+  ];
 }
 
 /**

@@ -1,5 +1,10 @@
 // deno-lint-ignore-file camelcase -- field names of payloads and of the log
-import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertStringIncludes,
+} from "@std/assert";
 import { denoPathPort, resolveTarget } from "@bulkhead/sandbox/paths";
 import { countDenials, readDenials } from "../guard/denial_log.ts";
 import {
@@ -315,6 +320,7 @@ Deno.test("realPathPort finds the same places as lstat does", async () => {
 /** An armed workspace with awkward names, and a way to run its shim. */
 interface Armed extends AsyncDisposable {
   root: string;
+  exe: string;
   marker: string;
   log: string;
   hook(
@@ -342,6 +348,7 @@ async function armed(
   });
   return {
     root,
+    exe,
     marker: markerPath,
     log: `${root}/.eval-magic-outputs/guard-denials.jsonl`,
     async hook(payload, args = ["guard", markerPath], cwd = root) {
@@ -366,6 +373,32 @@ async function armed(
     },
   };
 }
+
+Deno.test("a shim whose Deno is gone counts the call as let through, or refuses it when it fails closed", async () => {
+  await using c = await armed();
+  const shim = await Deno.readTextFile(c.exe);
+  await Deno.writeTextFile(
+    c.exe,
+    shim.replace(/^deno='[^']*'/m, "deno='/gone/with npx/deno'"),
+  );
+  const payload = JSON.stringify({ tool_name: "Write", tool_input: {} });
+  for (
+    const [flags, code, counts] of [
+      [[], 127, { denials: 0, failedOpen: 1, byRule: {} }],
+      [["--fail-closed"], 2, {
+        denials: 1,
+        failedOpen: 1,
+        byRule: { "fail-closed": 1 },
+      }],
+    ] as const
+  ) {
+    const said = await c.hook(payload, ["guard", ...flags, c.marker]);
+    assertEquals([said.code, said.stdout], [code, ""]);
+    assertMatch(said.stderr, /^eval guard: .* is gone; run npm i -g deno/);
+    const { records, damagedLines } = await readDenials(c.log);
+    assertEquals([countDenials(records), damagedLines], [counts, 0]);
+  }
+});
 
 Deno.test("the hook process denies, logs names but no values, and is silent when it allows", async () => {
   await using c = await armed("codex");
