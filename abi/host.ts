@@ -152,7 +152,7 @@ export class NativeHost implements AsyncDisposable {
    */
   tools(options: NativeToolsOptions = {}): Tool[] {
     const seen = new Set<string>();
-    return this.#plugins.flatMap((plugin) => nativeTools(plugin, options))
+    return this.#allTools(options)
       .filter((tool) => {
         if (seen.has(tool.name)) return false;
         seen.add(tool.name);
@@ -171,9 +171,7 @@ export class NativeHost implements AsyncDisposable {
     registry: ToolRegistry,
     options: NativeToolsOptions = {},
   ): AddedTool[] {
-    return this.#plugins.flatMap((plugin) => nativeTools(plugin, options)).map((
-      tool,
-    ) => registry.add(tool));
+    return this.#allTools(options).map((tool) => registry.add(tool));
   }
 
   /**
@@ -314,6 +312,14 @@ export class NativeHost implements AsyncDisposable {
   /** Same as {@linkcode close}. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  #allTools(options: NativeToolsOptions): Tool[] {
+    return this.#plugins.flatMap((plugin) => {
+      const onNote = (line: string) =>
+        this.#say(`Plugin "${plugin.name}": ${line}`);
+      return nativeTools(plugin, { onNote, ...options });
+    });
   }
 
   async #ask(

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { checkSchema } from "@bulkhead/plugins/schema";
 import type {
   JsonSchema,
   Tool,
@@ -13,8 +14,9 @@ import type {
 } from "@bulkhead/plugins";
 import type { NativeToolResult } from "./codec.ts";
 import { AbiError } from "./errors.ts";
-import { isObject, tryParseJson } from "./json.ts";
+import { isObject } from "./json.ts";
 import type { NativePlugin } from "./plugin.ts";
+import { safely } from "./safely.ts";
 
 /** Options of {@linkcode nativeTools}. */
 export interface NativeToolsOptions {
@@ -44,6 +46,8 @@ export interface NativeToolsOptions {
   dir?: string;
   /** A deadline for each call in milliseconds; none by default. */
   timeoutMs?: number;
+  /** Gets what of a tool's schema is not offered to models, one line each. */
+  onNote?: (line: string) => void;
 }
 
 /**
@@ -73,7 +77,11 @@ export function nativeTools(
   return plugin.registration.tools.map((tool): Tool => ({
     name: options.wireName?.(tool.name) ?? providerSafeName(tool.name),
     description: tool.description,
-    inputSchema: wireSchema(tool.parameters),
+    inputSchema: modelSchema(
+      tool.parameters,
+      tool.name,
+      (line) => safely(options.onNote, line),
+    ),
     source: {
       plugin: plugin.name,
       tool: tool.name,
@@ -116,12 +124,34 @@ function fnv1a(text: string): number {
   return hash;
 }
 
-/** Providers want an object at the root and no combinator there. */
-function wireSchema(text: string): JsonSchema {
-  const value = tryParseJson(text);
+/**
+ * The schema of a tool as models get it. One that a provider refuses would take every other tool of the session with
+ * it, so what is no schema is not offered; the plugin checks its arguments itself.
+ *
+ * @param text The schema as the plugin gave it.
+ * @param tool The tool, for the note.
+ * @param note Gets what is left out, one line each.
+ * @returns A schema that every provider takes.
+ */
+export function modelSchema(
+  text: string,
+  tool: string,
+  note: (line: string) => void,
+): JsonSchema {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    value = undefined;
+  }
   if (!isObject(value)) return { type: "object" };
-  const { anyOf: _any, oneOf: _one, allOf: _all, not: _not, ...rest } = value;
-  return { ...rest, type: "object" };
+  const checked = checkSchema(value);
+  if ("problem" in checked) {
+    note(`tool "${tool}" is offered without its schema: ${checked.problem}`);
+    return { type: "object" };
+  }
+  for (const line of checked.notes) note(`tool "${tool}": ${line}`);
+  return checked.wire;
 }
 
 async function execute(

@@ -1,5 +1,10 @@
-import { assertEquals, assertMatch, assertNotEquals } from "@std/assert";
-import { providerSafeName } from "./tools.ts";
+import {
+  assertEquals,
+  assertMatch,
+  assertNotEquals,
+  assertStringIncludes,
+} from "@std/assert";
+import { modelSchema, providerSafeName } from "./tools.ts";
 
 Deno.test("providerSafeName() keeps fitting names and makes the others fit, each in its own way", () => {
   assertEquals(providerSafeName("a_b-C9"), "a_b-C9");
@@ -14,4 +19,34 @@ Deno.test("providerSafeName() keeps fitting names and makes the others fit, each
     providerSafeName("x".repeat(65)),
     providerSafeName("x".repeat(66)),
   );
+});
+
+Deno.test("modelSchema() offers what every provider takes, and says what it leaves out", () => {
+  const notes: string[] = [];
+  const schema = (text: string) =>
+    modelSchema(text, "t", (line) => notes.push(line));
+  const city = { type: "object", properties: { city: { type: "string" } } };
+  assertEquals(schema(JSON.stringify(city)), city);
+  assertEquals(schema(JSON.stringify({ anyOf: [city] })), city);
+  assertEquals(schema("[]"), { type: "object" });
+  assertEquals(notes, []);
+  for (
+    const [text, why] of [
+      ['{"type":"string"}', 'found "string"'],
+      ['{"type":"object","properties":[1]}', '"properties" must be'],
+      ['{"type":"object","required":"a"}', '"required" must be'],
+      ['{"$ref":"https://example.org/x.json"}', '"$ref"'],
+      ['{"properties":{"a":{"type":"strng"}}}', '"properties.a.type"'],
+    ] as const
+  ) {
+    assertEquals(schema(text), { type: "object" }, text);
+    const note = notes.pop() ?? "";
+    assertStringIncludes(note, 'tool "t" is offered without its schema: ');
+    assertStringIncludes(note, why);
+  }
+  assertEquals(schema('{"properties":{"a b":{},"c":{}}}'), {
+    type: "object",
+    properties: { c: {} },
+  });
+  assertStringIncludes(notes.pop() ?? "", 'property "a b" is not offered');
 });

@@ -60,12 +60,10 @@ export async function openNative(
     if (result?.status !== "fulfilled" || result.value === undefined) continue;
     const native = result.value;
     started.push(native);
-    notices.push(
-      ...native.registration.diagnostics.map((line) =>
-        `warning: native plugin "${plugin.name}": ${line}`
-      ),
-    );
-    for (const tool of toolsOf(plugin, native)) {
+    const note = (line: string) =>
+      void notices.push(`warning: native plugin "${plugin.name}": ${line}`);
+    native.registration.diagnostics.forEach(note);
+    for (const tool of toolsOf(plugin, native, note)) {
       const { warning } = registry.add(tool);
       if (warning !== undefined) notices.push(`warning: ${warning}`);
     }
@@ -98,12 +96,17 @@ async function start(
 }
 
 /** The library's tools; a call after the plugin's content has changed is refused. */
-function toolsOf(plugin: LoadedPlugin, native: NativePlugin): Tool[] {
+function toolsOf(
+  plugin: LoadedPlugin,
+  native: NativePlugin,
+  onNote: (line: string) => void,
+): Tool[] {
   const tools = nativeTools(native, {
     wireName: (tool) => toolName({ plugin: plugin.name, tool }),
     version: plugin.version,
     hash: plugin.hash,
     dir: plugin.dir,
+    onNote,
   });
   return tools.map((tool) => ({
     ...tool,
