@@ -1,5 +1,5 @@
 /**
- * The hook process's modules as two files, made once per version: loading fifty modules and a
+ * The hook process's modules as three files, made once per version: loading fifty modules and a
  * parser one by one takes longer than judging a call.
  *
  * @module
@@ -20,10 +20,11 @@ const BUNDLE_MS = 60_000;
 /** Bundles that no shim names any more are removed after this time. */
 const KEEP_MS = 24 * 60 * 60 * 1000;
 
-/** What each bundle is made from; {@linkcode file:./hook.ts} loads the second one by its name. */
+/** What each bundle is made from; {@linkcode file:./hook.ts} loads all but the first by name. */
 const PARTS = [
   ["hook.js", "./hook.ts"],
   ["shell.js", "./shell/effects.ts"],
+  ["seldom.js", "./shell/commands_seldom.ts"],
 ] as const;
 
 /** Names that the bundler needs to find npm. */
@@ -98,7 +99,7 @@ function fileUrl(path: string): URL {
   );
 }
 
-/** Both files are written whole or not at all, so being there is enough. */
+/** The files are written whole or not at all, so being there is enough. */
 async function isComplete(directory: string): Promise<boolean> {
   try {
     for (const [name] of PARTS) await Deno.stat(`${directory}/${name}`);

@@ -12,8 +12,12 @@ import {
 } from "./decide.ts";
 import type { Effect } from "./effect.ts";
 import type { GuardMarker } from "./marker.ts";
+import { addTables } from "./shell/commands.ts";
+import { SELDOM } from "./shell/commands_seldom.ts";
 import { readShell } from "./shell/effects.ts";
 import { fieldsOf } from "./targets.ts";
+
+addTables(SELDOM);
 
 /**
  * Judges one tool call, shell calls included.

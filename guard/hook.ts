@@ -46,6 +46,7 @@ import {
   isArmed,
   readMarkerSync,
 } from "./marker.ts";
+import type { VerbTable } from "./shell/verb_spec.ts";
 import { parseHookPayload, renderVerdict } from "./verdict.ts";
 
 export { type HookArguments, parseHookArguments } from "./hook_arguments.ts";
@@ -150,28 +151,31 @@ export async function judgePayload(
   if (call === undefined) return cannot("the hook's payload is not JSON");
   const subject = { tool: call.toolName, input: call.toolInput };
   try {
-    const shell = needsShell(call.toolName, call.toolInput, marker)
-      ? await loadShellReader()
+    const reader = needsShell(call.toolName, call.toolInput, marker)
+      ? await loadBeside<ReaderModule>("shell/effects.ts", "shell.js")
       : undefined;
     const home = options.env?.HOME;
     const base = options.cwd ?? "/";
-    const decision = decide(
-      {
-        toolName: call.toolName,
-        toolInput: call.toolInput,
-        cwd: call.cwd === undefined ? base : joinPath(base, call.cwd),
-      },
-      marker,
-      {
-        now,
-        shell,
-        ...home ? { home } : {},
-        env: options.env,
-        protectedPaths: ownPaths(options.markerPath),
-        foldCase: Deno.build.os === "darwin",
-        paths: realPathPort,
-      },
-    );
+    const judge = () =>
+      decide(
+        {
+          toolName: call.toolName,
+          toolInput: call.toolInput,
+          cwd: call.cwd === undefined ? base : joinPath(base, call.cwd),
+        },
+        marker,
+        {
+          now,
+          shell: reader?.readShell,
+          ...home ? { home } : {},
+          env: options.env,
+          protectedPaths: ownPaths(options.markerPath),
+          foldCase: Deno.build.os === "darwin",
+          paths: realPathPort,
+        },
+      );
+    let decision = judge();
+    if (await reader?.learn(loadSeldom)) decision = judge();
     if (decision.allow) return allowed;
     const targets = decision.effects
       .filter((effect) =>
@@ -199,20 +203,42 @@ function speechOf(harness: string): HarnessSpeech | undefined {
   return Object.hasOwn(SPEECH, harness) ? SPEECH[harness] : undefined;
 }
 
+/** What the shell reader's module offers. */
+interface ReaderModule {
+  readShell: ShellReader;
+  learn(
+    load: () => Promise<readonly VerbTable[] | undefined>,
+  ): Promise<boolean>;
+}
+
+/** The tables of programs that few commands name. */
+async function loadSeldom(): Promise<
+  readonly VerbTable[] | undefined
+> {
+  const module = await loadBeside<{ SELDOM: readonly VerbTable[] }>(
+    "shell/commands_seldom.ts",
+    "seldom.js",
+  );
+  return module?.SELDOM;
+}
+
 /**
- * The shell reader, loaded for shell calls alone. The specifier is not written as a literal,
- * because Deno would load the module and its parser at start then. Without the reader, signs
- * of a write decide.
+ * A module that is loaded for the calls that need it. The specifier is not written as a literal,
+ * because Deno would load the module at start then. Without the reader, signs of a write decide;
+ * without the tables, what options are called by convention.
  */
-async function loadShellReader(): Promise<ShellReader | undefined> {
+async function loadBeside<Module>(
+  source: string,
+  bundled: string,
+): Promise<Module | undefined> {
   try {
-    // The bundle of `bundle.ts` has it beside this file.
+    // The bundles of `bundle.ts` lie beside one another.
     const here = import.meta.url;
-    const beside = here.endsWith(".ts") ? "shell/effects.ts" : "shell.js";
-    const module: { readShell: ShellReader } = await import(
-      here.slice(0, here.lastIndexOf("/") + 1) + beside
+    const module: Module = await import(
+      here.slice(0, here.lastIndexOf("/") + 1) +
+        (here.endsWith(".ts") ? source : bundled)
     );
-    return module.readShell;
+    return module;
   } catch {
     return undefined;
   }

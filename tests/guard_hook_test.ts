@@ -83,6 +83,14 @@ Deno.test("judgePayload() denies with these exact bytes for OpenCode", async () 
   );
 });
 
+Deno.test("judgePayload() loads the tables of seldom programs when a command names one", async () => {
+  const judge = (command: string) =>
+    verdict("claude-code", { tool_name: "Bash", tool_input: { command } });
+  assertMatch(await judge("hg -R /srv/r commit -m x"), /hg commit outside/);
+  assertMatch(await judge("echo aGcgaW5pdCAvc3J2 | base64 -d | sh"), /hg init/);
+  assertEquals(await judge("hg -R /srv/r log"), "");
+});
+
 Deno.test("judgePayload() denies in the shape of every other harness", async () => {
   const reason =
     "eval guard: write_file to /etc/x is outside the eval sandbox (allowed: /work/.eval-magic)";

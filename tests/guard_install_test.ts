@@ -931,7 +931,7 @@ Deno.test("armGuard() bundles the hook once and reuses it, in a home of any name
   const bundle = `${home}/bin/${dir}`;
   assertEquals(
     (await Array.fromAsync(Deno.readDir(bundle))).map((one) => one.name).sort(),
-    ["hook.js", "shell.js"],
+    ["hook.js", "seldom.js", "shell.js"],
   );
   const { mtime } = await Deno.stat(`${bundle}/hook.js`);
   await teardownGuard(c.root, { home });

@@ -5,21 +5,11 @@
  */
 import { archiveCommands } from "./commands_archives.ts";
 import { buildCommands } from "./commands_builds.ts";
-import { compilerCommands } from "./commands_compilers.ts";
-import { dataCommands } from "./commands_data.ts";
-import { documentCommands } from "./commands_documents.ts";
 import { fileCommands } from "./commands_files.ts";
 import { javascriptCommands } from "./commands_javascript.ts";
 import { formatterCommands } from "./commands_formatters.ts";
-import { keyCommands } from "./commands_keys.ts";
-import { mediaCommands } from "./commands_media.ts";
-import { systemCommands } from "./commands_system.ts";
-import { operationCommands } from "./commands_operations.ts";
-import { projectCommands } from "./commands_projects.ts";
 import { pythonCommands } from "./commands_python.ts";
-import { sourceCommands } from "./commands_sources.ts";
 import { toolchainCommands } from "./commands_toolchains.ts";
-import { transferCommands } from "./commands_transfers.ts";
 import { READS, type VerbSpec, type VerbTable } from "./verb_spec.ts";
 
 /** Programs that only read, unless an option names an output; each between blanks. */
@@ -44,29 +34,44 @@ const TEXT =
 /** A program that only reads, unless an option names an output. */
 const GUESSED: VerbSpec = { guess: true };
 
-/** The other tables; no program is in two of them. */
-export const VERB_TABLES: readonly VerbTable[] = [
+/** What most commands are made of; no program is in two tables. */
+export const EVERYDAY: readonly VerbTable[] = [
   fileCommands,
   archiveCommands,
-  transferCommands,
-  dataCommands,
-  compilerCommands,
   buildCommands,
   javascriptCommands,
   pythonCommands,
   toolchainCommands,
-  documentCommands,
-  mediaCommands,
   formatterCommands,
-  keyCommands,
-  systemCommands,
-  operationCommands,
-  projectCommands,
-  sourceCommands,
 ];
 
+/** Tables beside the everyday ones, once they are loaded. */
+let more: readonly VerbTable[] | undefined;
+/** Whether a program was looked for that the everyday tables do not know. */
+let missed = false;
+
 /**
- * A program's row. A program without one is judged by its options alone, see `verbs.ts`.
+ * Adds the tables of programs that are seldom met.
+ *
+ * @param tables Them.
+ */
+export function addTables(tables: readonly VerbTable[]): void {
+  more = tables;
+}
+
+/**
+ * Whether a program was met, since this was last asked, that may stand in a table not loaded.
+ *
+ * @returns `true` when one was.
+ */
+export function missedProgram(): boolean {
+  const before = missed;
+  missed = false;
+  return before && more === undefined;
+}
+
+/**
+ * A program's row. A program without one is judged by its options alone, see `guess.ts`.
  *
  * @param name The program's base name.
  * @returns the row.
@@ -74,7 +79,28 @@ export const VERB_TABLES: readonly VerbTable[] = [
 export function specOf(name: string): VerbSpec | undefined {
   if (isListed(READERS, name)) return GUESSED;
   if (isListed(TEXT, name)) return READS;
-  for (const table of VERB_TABLES) {
+  const row = rowIn(EVERYDAY, name);
+  if (row !== undefined) return row;
+  if (more === undefined) missed = true;
+  return more === undefined ? undefined : rowIn(more, name);
+}
+
+/**
+ * Whether a name is a program's own, not one with a version behind it.
+ *
+ * @param name The name.
+ * @returns `true` when a table that is loaded has it.
+ */
+export function hasRow(name: string): boolean {
+  return rowIn(EVERYDAY, name) !== undefined ||
+    more !== undefined && rowIn(more, name) !== undefined;
+}
+
+function rowIn(
+  tables: readonly VerbTable[],
+  name: string,
+): VerbSpec | undefined {
+  for (const table of tables) {
     const rows = table();
     if (Object.hasOwn(rows, name)) return rows[name];
   }

@@ -7,7 +7,7 @@
 import { ANY, isKnown } from "../holes.ts";
 import { BUILTINS } from "./builtins.ts";
 import type { Call, CallReader } from "./call.ts";
-import { specOf } from "./commands.ts";
+import { hasRow } from "./commands.ts";
 import { CONTAINERS } from "./containers.ts";
 import type { Context } from "./context.ts";
 import { ARCHIVES } from "./archives.ts";
@@ -230,7 +230,7 @@ export function baseName(program: string): string {
   // Most names need no look at the patterns.
   if (!name.startsWith("g") && !/[\d.]$/.test(name)) return name;
   const bare = bareName(name);
-  return bare === name || specOf(name) !== undefined ? name : bare;
+  return bare === name || hasRow(name) ? name : bare;
 }
 
 /** A name without its version, or without the `g` that GNU programs bear elsewhere. */

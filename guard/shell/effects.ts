@@ -8,12 +8,14 @@ import type { Effect } from "../effect.ts";
 import type { ShellRequest } from "../decide.ts";
 import { withoutHoles } from "../holes.ts";
 import { hasWriteSign, mayWrite, unreadable } from "../write_sign.ts";
+import { addTables, missedProgram } from "./commands.ts";
 import { Context, type Runner } from "./context.ts";
 import { runArgv } from "./dispatch.ts";
 import { readPowerShell } from "./powershell.ts";
 import { parseShell } from "./parse.ts";
 import { runScript } from "./nodes.ts";
 import { EMPTY_STREAM, State, UNKNOWN_STREAM } from "./state.ts";
+import type { VerbTable } from "./verb_spec.ts";
 
 /**
  * Says what a command would do.
@@ -86,6 +88,22 @@ export function readShell(request: ShellRequest): Effect[] {
       }
     }
   }
+}
+
+/**
+ * Loads the tables of seldom programs when the reading before met a program that no other table
+ * knows.
+ *
+ * @param load Loads them.
+ * @returns whether there is more to know now, so that the command should be read again.
+ */
+export async function learn(
+  load: () => Promise<readonly VerbTable[] | undefined>,
+): Promise<boolean> {
+  if (!missedProgram()) return false;
+  const tables = await load();
+  if (tables !== undefined) addTables(tables);
+  return tables !== undefined;
 }
 
 /** Runs what `trap` has kept for the end of the shell. */

@@ -157,7 +157,7 @@ const ANSIBLE_WRITES: Readonly<Record<string, RegExp>> = {
   blockinfile: /^(?:path|dest)$/,
   replace: /^(?:path|dest)$/,
   "ini_file": /^(?:path|dest)$/,
-  get_url: /^dest$/,
+  "get_url": /^dest$/,
   unarchive: /^dest$/,
   archive: /^dest$/,
   assemble: /^dest$/,
