@@ -4,6 +4,7 @@
  * @module
  */
 
+import { pause } from "@bulkhead/sandbox";
 import { type EncodedEvent, encodeEvent, type NativeEvent } from "./codec.ts";
 import type { EventName } from "./codes.ts";
 import type { DispatchMode, DispatchOutcome } from "./engine_types.ts";
@@ -204,7 +205,7 @@ export class EventFanout {
     const check = async (): Promise<void> => {
       try {
         while (!this.#closed && (await plugin.stats()).lateHandlers > 0) {
-          await new Promise((resolve) => setTimeout(resolve, 250));
+          await pause(250);
         }
       } catch {
         // It was stopped; the one started in its place is rested.

@@ -4,7 +4,11 @@
  * @module
  */
 
-import { type IsolationBackend, requirePermissions } from "@bulkhead/sandbox";
+import {
+  type IsolationBackend,
+  pause,
+  requirePermissions,
+} from "@bulkhead/sandbox";
 import type { ActionAnswer } from "./action_worker.ts";
 import { closedError } from "./child_errors.ts";
 import { ChildPort } from "./child_port.ts";
@@ -18,7 +22,6 @@ import type { PluginPort } from "./port.ts";
 import { inspectLibrary, type LibraryReport } from "./preflight.ts";
 import { emptyRegistration, type Registration } from "./registration.ts";
 import { safely } from "./safely.ts";
-import { after } from "./timer.ts";
 
 const DEFAULT_RESTART: RestartPolicy = {
   backoffMs: [200, 1_000, 5_000],
@@ -296,17 +299,4 @@ export class Supervisor {
       .finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
   }
-}
-
-function pause(ms: number, wake: AbortSignal): Promise<void> {
-  if (ms === 0 || wake.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      wake.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = after(ms, done);
-    wake.addEventListener("abort", done, { once: true });
-  });
 }

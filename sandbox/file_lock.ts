@@ -1,4 +1,5 @@
 import { namedPermissions } from "./permissions.ts";
+import { pause } from "./timer.ts";
 
 /** Options of {@linkcode withFileLock}. */
 export interface FileLockOptions {
@@ -64,7 +65,7 @@ export async function withFileLock<T>(
           `Cannot lock "${lockPath}": another process has held it for ${timeoutMs} ms; end that process or try again`,
         );
       }
-      await new Promise((resolve) => setTimeout(resolve, LOCK_RETRY_MS));
+      await pause(LOCK_RETRY_MS);
     }
     return await fn();
   } finally {

@@ -31,3 +31,30 @@ export async function endsWithin(
     clearTimeout(timer);
   }
 }
+
+/**
+ * Waits, or returns early when a signal fires.
+ *
+ * @param ms How long, in milliseconds; longer than a timer holds is without end.
+ * @param signal Cuts the wait short.
+ *
+ * @example Usage
+ * ```ts
+ * import { pause } from "@bulkhead/sandbox";
+ *
+ * await pause(1);
+ * await pause(60_000, AbortSignal.abort());
+ * ```
+ */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = ms <= MAX_TIMER_MS ? setTimeout(done, ms) : undefined;
+    signal?.addEventListener("abort", done);
+  });
+}

@@ -11,6 +11,8 @@
  * @module
  */
 
+import { pause } from "./timer.ts";
+
 /** The variable whose value marks a tree. */
 export const TREE_VARIABLE = "BULKHEAD_TREE";
 
@@ -225,7 +227,7 @@ export async function untilGone(pid: number): Promise<boolean> {
   const deadline = performance.now() + GONE_MS;
   for (let wait = 1; await isAlive(pid); wait = Math.min(wait * 2, 50)) {
     if (performance.now() > deadline) return false;
-    await new Promise((resolve) => setTimeout(resolve, wait));
+    await pause(wait);
   }
   return true;
 }

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { pause } from "@bulkhead/sandbox";
 import { connect } from "./client.ts";
 import {
   askWorker,
@@ -193,7 +194,7 @@ async function untilEnded(
       () => undefined,
     );
     if (hasEnded(state) && socket === undefined) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await pause(10);
   }
 }
 

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { reasonOf } from "@bulkhead/sandbox";
+import { pause, reasonOf } from "@bulkhead/sandbox";
 import type { AgentEnd } from "./agents/driver.ts";
 import { AgentStartError } from "./agents/start_error.ts";
 import { askBrake, EARLY_DEATH_MS, earlyDeath } from "./crash_brake.ts";
@@ -98,6 +98,25 @@ export class WorkerRecord {
     const { claim, driver, shortId } = this.#options;
     if (sessionId === undefined || driver.callersSession === true) return;
     await this.#claims.take(sessionId, claim?.holder || `stream:${shortId}`);
+  }
+
+  /**
+   * The agent has told which session it writes, or has gone over to another one.
+   *
+   * @param sessionId The session.
+   * @throws {Deno.errors.Busy} When somebody else writes it.
+   */
+  async goneOver(sessionId: string | undefined): Promise<void> {
+    await this.claim(sessionId);
+    if (sessionId === undefined) return;
+    await this.#change({ session_id: sessionId });
+    if (this.#options.name === undefined) return;
+    await this.#attempt("write the registry", async () => {
+      await updateRegistry(this.#home, (rows) => {
+        const row = findRow(rows, this.#options.shortId);
+        if (row !== undefined) row.harness_session_id = sessionId;
+      });
+    });
   }
 
   /**
@@ -277,7 +296,7 @@ export class WorkerRecord {
           }; start it with --force or after ten minutes`,
       );
     }
-    if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
+    if (waitMs > 0) await pause(waitMs);
   }
 
   async #register(

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { namedPermissions } from "@bulkhead/sandbox";
+import { namedPermissions, pause } from "@bulkhead/sandbox";
 import { checkSocketPath } from "./store/home.ts";
 
 /** How long to wait when a connection cannot be taken. */
@@ -75,7 +75,7 @@ export class OwnedSocket {
         return await this.#listener.accept();
       } catch {
         if (!this.#stopped) {
-          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+          await pause(RETRY_MS);
         }
       }
     }

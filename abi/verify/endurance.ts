@@ -4,6 +4,7 @@
  * @module
  */
 
+import { pause } from "@bulkhead/sandbox";
 import type { EngineStats } from "../engine_types.ts";
 import { AbiError } from "../errors.ts";
 import { sampleArguments } from "../sample.ts";
@@ -24,7 +25,7 @@ export async function checkThreads(session: VerifySession): Promise<void> {
   if (session.plugin === undefined) return;
   const before = session.errors();
   try {
-    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+    await pause(QUIET_MS);
     const stats = await session.plugin.stats();
     session.report.figures.runtimeActions = stats.actions;
     if (stats.latePartials > 0) {

@@ -1,4 +1,9 @@
-import { findExecutable, joinPath, normalizePath } from "@bulkhead/sandbox";
+import {
+  findExecutable,
+  joinPath,
+  normalizePath,
+  pause,
+} from "@bulkhead/sandbox";
 import { UsageError } from "@bulkhead/sandbox/command";
 import {
   type AgentDriver,
@@ -134,6 +139,6 @@ export async function launched(
   const end = (): void => void (settled = true);
   starting.then(end, end);
   while (!settled && driver.status().pid === null) {
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await pause(1);
   }
 }

@@ -16,6 +16,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   "sandbox interruptible()": "listens for signals, which needs none",
   "sandbox namedPermissions()":
     "needs what the function that it is given needs",
+  "sandbox pause()": "waits",
   "sandbox readLines()": "reads a stream that is open",
   "sandbox sandboxCommand()": COMMAND,
   "plugins pluginsCommand()": COMMAND,

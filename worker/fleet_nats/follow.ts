@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { pause } from "@bulkhead/sandbox";
 import {
   AckPolicy,
   type ConsumerConfig,
@@ -12,7 +13,6 @@ import {
 } from "@nats-io/jetstream";
 import { atMost } from "../agents/_within.ts";
 import type { Fleet } from "./connection.ts";
-import { pause } from "./pause.ts";
 import { isNotPermitted } from "./provision.ts";
 
 /** How long after a break the next consumer is made. */

@@ -5,12 +5,12 @@
  *
  * @module
  */
+import { pause } from "@bulkhead/sandbox";
 import { DeliverPolicy, type JsMsg } from "@nats-io/jetstream";
 import { headers } from "@nats-io/transport-node";
 import { atMost } from "../agents/_within.ts";
 import type { ClientFrame } from "../client.ts";
 import { framesOf } from "../client_answers.ts";
-import { pause } from "./pause.ts";
 import type { Fleet } from "./connection.ts";
 import { followStream } from "./follow.ts";
 import { frameSubject } from "./names.ts";

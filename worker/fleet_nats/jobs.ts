@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { reasonOf } from "@bulkhead/sandbox";
+import { pause, reasonOf } from "@bulkhead/sandbox";
 import type { Fleet } from "./connection.ts";
 import { FleetError } from "./error.ts";
 import {
@@ -15,7 +15,6 @@ import {
   type JobState,
 } from "./job_record.ts";
 import { queueSubject } from "./names.ts";
-import { pause } from "./pause.ts";
 import { insistently, untilAnswered } from "./provision.ts";
 import { valuesOf } from "./values.ts";
 

@@ -10,8 +10,8 @@
  *
  * @module
  */
+import { pause } from "@bulkhead/sandbox";
 import { isJsonObject } from "../frame.ts";
-import { pause } from "./pause.ts";
 
 /** Where leases are kept: a store with revisions. */
 export interface LeaseStore {

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { reasonOf } from "@bulkhead/sandbox";
+import { pause, reasonOf } from "@bulkhead/sandbox";
 import type { Consumer, JsMsg } from "@nats-io/jetstream";
 import type { Worker } from "../worker.ts";
 import type { EndReason } from "../worker_options.ts";
@@ -16,7 +16,6 @@ import { FleetError } from "./error.ts";
 import { HostBeat } from "./hosts.ts";
 import type { JobRecord } from "./job_record.ts";
 import { markDelivered, readJob, settleJob } from "./jobs.ts";
-import { pause } from "./pause.ts";
 import { claimSession, type FleetSeat, type SeatOptions } from "./member.ts";
 import {
   answerOffer,

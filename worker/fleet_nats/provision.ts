@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { pause } from "@bulkhead/sandbox";
 import {
   DiscardPolicy,
   type JetStreamManager,
@@ -15,7 +16,6 @@ import type { KV, Kvm } from "@nats-io/kv";
 import type { Fleet, FleetConnectOptions } from "./connection.ts";
 import { FleetError } from "./error.ts";
 import { FLEET_SCHEMA, type FleetNames } from "./names.ts";
-import { pause } from "./pause.ts";
 
 /** How long a host counts as there after its last word. */
 export const HOST_TTL_MS = 20_000;

@@ -3,10 +3,9 @@
  *
  * @module
  */
-import { startProcess } from "@bulkhead/sandbox";
+import { pause, startProcess } from "@bulkhead/sandbox";
 import type { Fault } from "./script.ts";
 import type { Stage, Turn } from "./stage.ts";
-import { pause } from "./pause.ts";
 import { fill } from "./text.ts";
 
 const API_ERRORS: Record<number, string> = {

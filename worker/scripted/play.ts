@@ -3,10 +3,10 @@
  *
  * @module
  */
+import { pause } from "@bulkhead/sandbox";
 import { type Block, blocksOf } from "./blocks.ts";
 import { playFault } from "./faults.ts";
 import type { Json } from "./output.ts";
-import { pause } from "./pause.ts";
 import { begin, type Call, runCalls } from "./run_calls.ts";
 import type { ScriptStep } from "./script.ts";
 import { countMessage, type Stage, type Turn } from "./stage.ts";

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { pause } from "@bulkhead/sandbox";
 import { blocksOf } from "./blocks.ts";
 import {
   askHooks,
@@ -13,7 +14,6 @@ import {
 } from "./call.ts";
 import { playFault } from "./faults.ts";
 import type { Json } from "./output.ts";
-import { pause } from "./pause.ts";
 import { judge } from "./permissions.ts";
 import type { ScriptStep, ToolStep } from "./script.ts";
 import { countMessage, type Stage, type Turn } from "./stage.ts";

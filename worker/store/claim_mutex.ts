@@ -5,6 +5,8 @@
  * @module
  */
 
+import { pause } from "@bulkhead/sandbox";
+
 /** A held mutex. */
 export interface HeldMutex extends AsyncDisposable {
   /** Whether it is still ours: one that is held for too long may be taken away. */
@@ -33,7 +35,7 @@ export async function takeMutex(
     }
     if (await dropStale(path)) continue;
     if (performance.now() >= deadline) return undefined;
-    await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+    await pause(STEP_MS);
   }
 }
 

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { pause } from "@bulkhead/sandbox";
 import { bootTime, shell } from "./machine.ts";
 
 /** When a process was started. */
@@ -251,7 +252,7 @@ async function untilGone(
   for (let wait = 2;; wait = Math.min(wait * 2, 100)) {
     if ((await living(marks)).length === 0) return true;
     if (performance.now() >= deadline) return false;
-    await new Promise((resolve) => setTimeout(resolve, wait));
+    await pause(wait);
   }
 }
 
