@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { pause } from "@bulkhead/sandbox";
 import { resolveCall, searchFor } from "./calls.ts";
 import type { Turn } from "./player.ts";
 import type {
@@ -126,18 +127,5 @@ export function streamOf(
       if (step.chunkDelayMs) await pause(step.chunkDelayMs, signal);
       controller.enqueue(encoder.encode(value));
     },
-  });
-}
-
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(done, ms);
-    function done(): void {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    }
-    signal.addEventListener("abort", done, { once: true });
-    if (signal.aborted) done();
   });
 }

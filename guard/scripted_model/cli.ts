@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { reasonOf } from "@bulkhead/sandbox";
 import { parseArgs } from "@std/cli/parse-args";
 import { parseScript } from "./script.ts";
 import { type RecordedRequest, startScriptedModel } from "./server.ts";
@@ -107,7 +108,7 @@ export async function main(args: readonly string[]): Promise<number> {
     );
   } catch (error) {
     await print(
-      error instanceof Error ? error.message : String(error),
+      reasonOf(error),
       Deno.stderr,
     );
     return 1;

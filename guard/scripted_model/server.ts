@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { namePermission } from "@bulkhead/sandbox";
+import { namePermission, pause, reasonOf } from "@bulkhead/sandbox";
 import { NoSuchToolError } from "./calls.ts";
 import { chat } from "./chat.ts";
 import { countTokens, messages } from "./messages.ts";
@@ -19,7 +19,6 @@ import {
   errorAnswer,
   eventsOf,
   makeAnswer,
-  pause,
   searchAnswer,
   streamOf,
 } from "./answer.ts";
@@ -239,7 +238,7 @@ export class ScriptedModel implements AsyncDisposable {
       body = await request.json();
     } catch (error) {
       const message = `request body of ${url.pathname} cannot be read: ${
-        error instanceof Error ? error.message : error
+        reasonOf(error)
       }`;
       this.#problems.push(message);
       return Response.json(protocol.error(400, message), { status: 400 });
