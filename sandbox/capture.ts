@@ -16,6 +16,8 @@ export interface Capture {
   stop(): Promise<void>;
   /** What was kept so far. */
   result(): Captured;
+  /** Bytes read so far, kept or not. */
+  readonly read: number;
 }
 
 /** Size of the first read: most children say little, and zeroing 64 KiB costs 35 µs. */
@@ -48,8 +50,10 @@ export function capture(
 ): Capture {
   const kept: Uint8Array[] = [];
   let length = 0;
+  let total = 0;
   let truncated = false;
   const take = (chunk: Uint8Array): void => {
+    total += chunk.length;
     const room = maxBytes - length;
     if (chunk.length > room) truncated = true;
     if (room > 0) {
@@ -80,6 +84,9 @@ export function capture(
   })();
   return {
     done,
+    get read(): number {
+      return total;
+    },
     async stop(): Promise<void> {
       try {
         await reader.cancel();

@@ -5,8 +5,11 @@ import { endsWithin, MAX_TIMER_MS } from "./timer.ts";
 
 /** Options of {@linkcode run}. */
 export interface RunOptions extends SpawnOptions {
-  /** What the child reads on standard input; nothing by default. */
-  stdin?: string | Uint8Array;
+  /**
+   * What the child reads on standard input; nothing by default. A stream is handed on as
+   * it comes and let go of, not cancelled, when the child ends.
+   */
+  stdin?: string | Uint8Array | ReadableStream<Uint8Array>;
   /**
    * Bytes kept of standard output, and as many of standard error. Reading goes on.
    *
@@ -30,6 +33,8 @@ export interface RunOptions extends SpawnOptions {
   signal?: AbortSignal;
   /** Called with each chunk of standard output; the bytes are valid only during the call. */
   onStdout?: (chunk: Uint8Array) => void;
+  /** The same for standard error. */
+  onStderr?: (chunk: Uint8Array) => void;
   /** On Linux, also end the child when this process is killed. Costs about 0.5 ms. */
   dieWithParent?: boolean;
 }
@@ -63,8 +68,11 @@ export interface RunResult {
   isolation: IsolationBackend;
 }
 
-/** After a kill, how long pipes may stay open before we give up on them. */
+/** After a kill, how long pipes may stay open without a byte before we give up on them. */
 const RELEASE_MS = 500;
+
+/** What may still be in two pipes after their writers are gone; each holds up to 1 MiB. */
+const LEFT_IN_PIPES = 2 * 1024 * 1024;
 
 /**
  * Runs a program to its end: three pipes at once, bounded output, a deadline, and
@@ -108,17 +116,19 @@ export async function run(
     const { child } = tree;
     const maxBytes = options.maxBytes ?? 1024 * 1024;
     const stdout = capture(child.stdout, maxBytes, options.onStdout);
-    const stderr = capture(child.stderr, maxBytes);
+    const stderr = capture(child.stderr, maxBytes, options.onStderr);
     const outputs = [stdout, stderr];
+    const over = new AbortController();
     const input = options.stdin === undefined
       ? undefined
-      : feed(child.stdin, options.stdin);
+      : feed(child.stdin, options.stdin, over.signal);
     const { status, cause } = await ended(tree, options);
     const drained = await settle(outputs, options.drainMs ?? 100);
     await tree.kill();
-    if (!drained && !await settle(outputs, RELEASE_MS)) {
+    if (!drained && !await released(outputs)) {
       await Promise.all(outputs.map((output) => output.stop()));
     }
+    over.abort();
     await input;
     const [out, err] = [stdout.result(), stderr.result()];
     const failure = await tree.execFailure(status.code, err.text);
@@ -176,8 +186,15 @@ async function ended(
 /** Writes the input beside the reading; a child need not read it. */
 async function feed(
   stdin: WritableStream<Uint8Array>,
-  data: string | Uint8Array,
+  data: string | Uint8Array | ReadableStream<Uint8Array>,
+  over: AbortSignal,
 ): Promise<void> {
+  if (data instanceof ReadableStream) {
+    // Fails when the child closes its input or is gone; its exit is what counts.
+    await data.pipeTo(stdin, { signal: over, preventCancel: true })
+      .catch(() => {});
+    return;
+  }
   const bytes = typeof data === "string"
     ? new TextEncoder().encode(data)
     : data;
@@ -194,6 +211,19 @@ async function feed(
 /** Waits until all outputs have ended or the time is up. */
 function settle(outputs: readonly Capture[], waitMs: number): Promise<boolean> {
   return endsWithin(Promise.all(outputs.map(({ done }) => done)), waitMs);
+}
+
+/**
+ * Waits for the end of outputs whose writers were killed. Whoever takes the chunks may be
+ * slow, so as long as bytes come it waits for the rest of what the pipes hold.
+ */
+async function released(outputs: readonly Capture[]): Promise<boolean> {
+  const read = (): number => outputs.reduce((sum, one) => sum + one.read, 0);
+  const start = read();
+  for (let before = start;; before = read()) {
+    if (await settle(outputs, RELEASE_MS)) return true;
+    if (read() === before || read() - start > LEFT_IN_PIPES) return false;
+  }
 }
 
 function notStarted(): RunResult {

@@ -8,6 +8,11 @@ export interface CommandIo {
   out(text: string): void;
   /** Writes to standard error. */
   err(text: string): void;
+  /**
+   * Writes bytes as they are, at once; false when nobody reads them any more. Without it
+   * bytes are written as text.
+   */
+  bytes?(stream: "stdout" | "stderr", chunk: Uint8Array): boolean;
   /** Whether standard output is a terminal. */
   readonly isTerminal: boolean;
   /** Whether standard input is a terminal, so that a person can be asked. */
@@ -37,8 +42,9 @@ export function processIo(): CommandIo {
     get stdin(): ReadableStream<Uint8Array> {
       return Deno.stdin.readable;
     },
-    out: (text) => writeAll(Deno.stdout, text),
-    err: (text) => writeAll(Deno.stderr, text),
+    out: (text) => void writeAll(Deno.stdout, new TextEncoder().encode(text)),
+    err: (text) => void writeAll(Deno.stderr, new TextEncoder().encode(text)),
+    bytes: (stream, chunk) => writeAll(Deno[stream], chunk),
     isTerminal,
     canAsk: isTerminal && Deno.stdin.isTerminal(),
     color: isTerminal && !noColor(),
@@ -54,17 +60,17 @@ function noColor(): boolean {
   }
 }
 
-/** A reader that has gone away ends the output, not the program. */
+/** A reader that has gone away ends the output, not the program; false then. */
 function writeAll(
   sink: { writeSync(bytes: Uint8Array): number },
-  text: string,
-): void {
-  const bytes = new TextEncoder().encode(text);
+  bytes: Uint8Array,
+): boolean {
   let at = 0;
   try {
     while (at < bytes.length) at += sink.writeSync(bytes.subarray(at));
+    return true;
   } catch (error) {
-    if (error instanceof Deno.errors.BrokenPipe) return;
+    if (error instanceof Deno.errors.BrokenPipe) return false;
     const reason = reasonOf(error);
     throw new Error(
       `Cannot write the output: ${reason}; free some space or write it elsewhere`,
