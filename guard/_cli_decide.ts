@@ -4,7 +4,7 @@
  * @module
  */
 
-import { readLines } from "@bulkhead/sandbox";
+import { readLines, reasonOf } from "@bulkhead/sandbox";
 import { joinPath, normalizePath } from "@bulkhead/sandbox/paths";
 import {
   type CommandIo,
@@ -127,7 +127,7 @@ function judgeLine(
     return { ...decided, id };
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = reasonOf(error);
     return { id, error: `Cannot judge line ${number}: ${detail}` };
   }
 }

@@ -1,4 +1,4 @@
-import { namedPermissions, readTextCapped } from "@bulkhead/sandbox";
+import { namedPermissions, readTextCapped, reasonOf } from "@bulkhead/sandbox";
 import { parse as parseToml } from "@std/toml";
 import { HARNESSES } from "./harnesses/mod.ts";
 import type {
@@ -170,7 +170,7 @@ export function parseUserLayer(text: string, source: string): UserLayer {
   try {
     values = new Map(Object.entries(parseToml(text)));
   } catch (cause) {
-    const detail = cause instanceof Error ? cause.message : String(cause);
+    const detail = reasonOf(cause);
     throw new SyntaxError(`Cannot read "${source}" as TOML: ${detail}`, {
       cause,
     });

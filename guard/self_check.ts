@@ -1,4 +1,4 @@
-import { run } from "@bulkhead/sandbox";
+import { reasonOf, run } from "@bulkhead/sandbox";
 import { isInside, resolveTarget } from "@bulkhead/sandbox/paths";
 import type { GuardSection, HarnessDescriptor } from "./harnesses/types.ts";
 import { stagedCommand } from "./hook_file.ts";
@@ -102,7 +102,7 @@ async function checkCall(
       }`;
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    found = error instanceof Error ? error.message : String(error);
+    found = reasonOf(error);
   }
   throw new SelfCheckError(
     `Cannot prove the guard of ${harness.label}: ${

@@ -1,4 +1,4 @@
-import { namedPermissions, run } from "@bulkhead/sandbox";
+import { namedPermissions, reasonOf, run } from "@bulkhead/sandbox";
 import { readDenials } from "./denial_log.ts";
 import { type DenialRecord, DENIALS_DIR, DENIALS_FILE } from "./denials.ts";
 import { type DetectedHarness, detectHarness } from "./detect.ts";
@@ -257,7 +257,7 @@ async function drive(session: Session, how: Run): Promise<Outcome> {
     }
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = reasonOf(error);
     problems.push(`${harness.title} cannot be started: ${detail}`);
   }
   problems.push(...model.problems);

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { reasonOf } from "@bulkhead/sandbox";
 import { type JsonSchema, resultText, type Tool } from "../tool.ts";
 import { orThrow } from "./_or_throw.ts";
 
@@ -92,8 +93,7 @@ export function toOpenAiAgentsTools<AgentTool>(
         });
         return resultText(orThrow(result));
       },
-      errorFunction: (_context, error) =>
-        error instanceof Error ? error.message : String(error),
+      errorFunction: (_context, error) => reasonOf(error),
     }));
 }
 
