@@ -76,7 +76,11 @@ export function nativeTools(
   const dir = options.dir ?? library.path.replace(/\/[^/]*$/, "");
   return plugin.registration.tools.map((tool): Tool => ({
     name: options.wireName?.(tool.name) ?? providerSafeName(tool.name),
-    description: tool.description,
+    description: modelText(
+      tool.description,
+      tool.name,
+      (line) => safely(options.onNote, line),
+    ),
     inputSchema: modelSchema(
       tool.parameters,
       tool.name,
@@ -122,6 +126,29 @@ function fnv1a(text: string): number {
     hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
   }
   return hash;
+}
+
+/** What of a description is offered: it is part of every request. */
+const MAX_DESCRIPTION = 16_384;
+
+/**
+ * The description of a tool as models get it.
+ *
+ * @param text The description as the plugin gave it.
+ * @param tool The tool, for the note.
+ * @param note Gets what is left out.
+ * @returns The description, cut when it would crowd out everything else.
+ */
+export function modelText(
+  text: string,
+  tool: string,
+  note: (line: string) => void,
+): string {
+  if (text.length <= MAX_DESCRIPTION) return text;
+  note(
+    `tool "${tool}": its description of ${text.length} characters is cut to ${MAX_DESCRIPTION}`,
+  );
+  return `${text.slice(0, MAX_DESCRIPTION).toWellFormed()}…`;
 }
 
 /**

@@ -4,7 +4,7 @@ import {
   assertNotEquals,
   assertStringIncludes,
 } from "@std/assert";
-import { modelSchema, providerSafeName } from "./tools.ts";
+import { modelSchema, modelText, providerSafeName } from "./tools.ts";
 
 Deno.test("providerSafeName() keeps fitting names and makes the others fit, each in its own way", () => {
   assertEquals(providerSafeName("a_b-C9"), "a_b-C9");
@@ -49,4 +49,15 @@ Deno.test("modelSchema() offers what every provider takes, and says what it leav
     properties: { c: {} },
   });
   assertStringIncludes(notes.pop() ?? "", 'property "a b" is not offered');
+});
+
+Deno.test("modelText() keeps a description from crowding out everything else", () => {
+  const notes: string[] = [];
+  const text = (given: string) =>
+    modelText(given, "t", (line) => notes.push(line));
+  assertEquals(text("x".repeat(16_384)), "x".repeat(16_384));
+  assertEquals(notes, []);
+  const cut = text("😀".repeat(10_000) + "y");
+  assertEquals([cut.length, cut.isWellFormed()], [16_385, true]);
+  assertStringIncludes(notes.pop() ?? "", "is cut to 16384");
 });
