@@ -31,9 +31,15 @@ export async function readCases(path: string): Promise<JsonObject[]> {
   const text = await Deno.readTextFile(path);
   return text.split("\n").flatMap((line, index) => {
     if (line.trim() === "") return [];
-    const value: Json = JSON.parse(line);
+    const place = `line ${index + 1} of "${path}"`;
+    let value: Json;
+    try {
+      value = JSON.parse(line);
+    } catch (error) {
+      throw new TypeError(`${place} is not JSON: ${messageOf(error)}`);
+    }
     if (isObject(value)) return [value];
-    throw new TypeError(`line ${index + 1} of "${path}" is not an object`);
+    throw new TypeError(`${place} is not an object`);
   });
 }
 
@@ -65,12 +71,16 @@ function needsToBeAlone(one: JsonObject): boolean {
 }
 
 async function main(args: string[]): Promise<number> {
-  const flags = parseArgs(args, { string: ["isolation", "only", "jobs"] });
+  const unknown: string[] = [];
+  const flags = parseArgs(args, {
+    string: ["isolation", "only", "jobs"],
+    unknown: (arg) => !arg.startsWith("-") || unknown.push(arg) === 0,
+  });
   const [cases, root] = flags._.map(String);
   const isolation = flags.isolation ?? "preferred";
   const jobs = Number(flags.jobs ?? 1);
   if (
-    cases === undefined || root === undefined ||
+    cases === undefined || root === undefined || unknown.length > 0 ||
     !Number.isInteger(jobs) || jobs < 1 ||
     (isolation !== "off" && isolation !== "preferred" &&
       isolation !== "required")
@@ -81,7 +91,14 @@ async function main(args: string[]): Promise<number> {
     );
     return 2;
   }
-  const verdicts = await playCases(await readCases(cases), {
+  let read: JsonObject[];
+  try {
+    read = await readCases(cases);
+  } catch (error) {
+    write(Deno.stderr, `error: cannot read the cases: ${messageOf(error)}`);
+    return 2;
+  }
+  const verdicts = await playCases(read, {
     root,
     isolation,
     jobs,
@@ -99,6 +116,10 @@ async function main(args: string[]): Promise<number> {
     }),
   );
   return failed === 0 ? 0 : 1;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function write(
