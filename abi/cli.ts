@@ -11,12 +11,11 @@
  */
 
 import {
-  closest,
   type CommandIo,
   describeFailure,
   printFailure,
   processIo,
-  UsageError,
+  unknownCommand,
 } from "@bulkhead/sandbox/command";
 import { call, command, emit } from "./_cli_call.ts";
 import { AbiError } from "./errors.ts";
@@ -105,13 +104,7 @@ export async function abiCommand(
     }
     const verb = VERBS.get(word);
     if (verb === undefined) {
-      const near = closest(word, [...VERBS.keys()]);
-      throw new UsageError(
-        `Cannot run "abi ${word}": it is none of ${
-          [...VERBS.keys()].join(", ")
-        }${near === undefined ? "" : `; did you mean "${near}"?`}`,
-        near === undefined ? "bulkhead abi help" : `bulkhead abi ${near}`,
-      );
+      throw unknownCommand("bulkhead abi", word, [...VERBS.keys()]);
     }
     return await verb(rest, io);
   } catch (error) {

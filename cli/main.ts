@@ -9,12 +9,11 @@
  */
 
 import {
-  closest,
   type CommandIo,
   printFailure,
   printResult,
   processIo,
-  UsageError,
+  unknownCommand,
 } from "@bulkhead/sandbox/command";
 import type { OpenNative } from "@bulkhead/plugins/cli";
 import { HELP, VERBS, VERSION } from "./help.ts";
@@ -81,7 +80,7 @@ export async function bulkheadCommand(
     const [first, ...rest] = args;
     if (first === "help" && rest[0] !== undefined) {
       const [word] = rest;
-      if (!VERBS.includes(word)) throw unknownVerb(word);
+      if (!VERBS.includes(word)) throw unknownCommand("bulkhead", word, VERBS);
       return word === "help" || word === "version"
         ? await bulkheadCommand(["--help"], io)
         : await bulkheadCommand([word, "--help"], io);
@@ -101,22 +100,12 @@ export async function bulkheadCommand(
     const alias = ALIASES[first];
     if (alias) return await bulkheadCommand([...alias, ...rest], io);
     const load = Object.hasOwn(verbs, first) ? verbs[first] : undefined;
-    if (!load) throw unknownVerb(first);
+    if (!load) throw unknownCommand("bulkhead", first, VERBS);
     const verb = await load();
     return await verb(rest, io);
   } catch (error) {
     return printFailure(io, error, args.includes("--json"));
   }
-}
-
-function unknownVerb(word: string): UsageError {
-  const near = closest(word, VERBS);
-  return new UsageError(
-    `Cannot run: "${word}" is not a command of bulkhead${
-      near ? `; did you mean "${near}"?` : ""
-    }`,
-    near ? `bulkhead ${near}` : "bulkhead help",
-  );
 }
 
 if (import.meta.main) {

@@ -12,11 +12,10 @@
 
 import { namePermission } from "@bulkhead/sandbox";
 import {
-  closest,
   type CommandIo,
   printFailure,
   processIo,
-  UsageError,
+  unknownCommand,
 } from "@bulkhead/sandbox/command";
 import { parseVerb, type Verb } from "./_cli_shared.ts";
 
@@ -72,11 +71,7 @@ export async function guardCommand(
     }
     const load = VERBS.get(word);
     if (load === undefined) {
-      const near = closest(word, [...VERBS.keys()]);
-      throw new UsageError(
-        `Cannot run: "${word}" is not a command of guard`,
-        near ? `did you mean ${near}?` : "bulkhead guard --help",
-      );
+      throw unknownCommand("bulkhead guard", word, [...VERBS.keys()]);
     }
     const verb = await load();
     const flags = parseVerb(verb, rest);

@@ -11,13 +11,13 @@
  */
 
 import {
-  closest,
   type CommandIo,
   type Flags,
   parseFlags,
   printFailure,
   printResult,
   processIo,
+  unknownCommand,
   UsageError,
 } from "./command.ts";
 import { runProgram } from "./cli_run.ts";
@@ -82,29 +82,23 @@ export async function sandboxCommand(
       io.out(HELP);
       return 0;
     }
-    switch (flags.operands[0]) {
+    const [word] = flags.operands;
+    switch (word) {
+      case undefined:
+        throw new UsageError(
+          "Cannot read the command line: no command is given",
+          "sandbox run -- PROGRAM, or sandbox probe",
+        );
       case "run":
         return await runProgram(flags, io);
       case "probe":
         return await probe(flags, io);
       default:
-        throw unknown(flags.operands[0]);
+        throw unknownCommand("bulkhead sandbox", word, ["run", "probe"]);
     }
   } catch (error) {
     return printFailure(io, error, args.includes("--json"));
   }
-}
-
-function unknown(word: string | undefined): UsageError {
-  const near = word === undefined ? undefined : closest(word, ["run", "probe"]);
-  return new UsageError(
-    word === undefined
-      ? "Cannot read the command line: no command is given"
-      : `Cannot read the command line: "${word}" is not a command${
-        near === undefined ? "" : `; did you mean "${near}"?`
-      }`,
-    "sandbox run -- PROGRAM, or sandbox probe",
-  );
 }
 
 async function probe(flags: Flags, io: CommandIo): Promise<number> {

@@ -28,4 +28,5 @@ export * from "./command/flags.ts";
 export * from "./command/interrupt.ts";
 export * from "./command/io.ts";
 export * from "./command/paint.ts";
+export * from "./command/unknown_command.ts";
 export * from "./command/visible.ts";

@@ -11,12 +11,12 @@
  */
 
 import {
-  closest,
   type CommandIo,
   parseFlags,
   printFailure,
   printResult,
   processIo,
+  unknownCommand,
   UsageError,
 } from "@bulkhead/sandbox/command";
 import { fillFleetFlag, FLEET_FLAGS } from "./fleet_settings.ts";
@@ -87,7 +87,9 @@ export async function workerCommand(
       const { serve } = await import("./cli/serve.ts");
       return await serve(args, io);
     }
-    if (load === undefined) throw unknown(word);
+    if (load === undefined) {
+      throw unknownCommand("bulkhead worker", word, [...VERBS.keys()]);
+    }
     const verb = await load();
     const flags = parseFlags(fillFleetFlag(rest), {
       boolean: [...COMMON_FLAGS.boolean ?? [], ...verb.flags?.boolean ?? []],
@@ -135,16 +137,6 @@ function version(json: boolean, io: CommandIo): number {
       `${config.name} ${config.version} (deno ${Deno.version.deno})\n`,
     );}
   return 0;
-}
-
-function unknown(word: string): UsageError {
-  const near = closest(word, [...VERBS.keys()]);
-  return new UsageError(
-    `Cannot read the command line: "${word}" is no command of worker${
-      near === undefined ? "" : `; did you mean ${near}?`
-    }`,
-    near === undefined ? "bulkhead worker --help" : `bulkhead worker ${near}`,
-  );
 }
 
 function sentence(words: string): string {

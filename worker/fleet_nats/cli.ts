@@ -4,7 +4,6 @@
  * @module
  */
 import {
-  closest,
   type CommandIo,
   type Flags,
   type FlagSpec,
@@ -12,6 +11,7 @@ import {
   printFailure,
   printResult,
   processIo,
+  unknownCommand,
   UsageError,
 } from "@bulkhead/sandbox/command";
 import { bulkheadHome } from "@bulkhead/sandbox";
@@ -216,7 +216,13 @@ export async function fleetCommand(
     if (word === "perms") return perms(flags, io);
     if (word === "doctor") return await doctor(flags, io, options);
     const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined;
-    if (verb === undefined) throw unknown(word);
+    if (verb === undefined) {
+      throw unknownCommand("bulkhead fleet", word, [
+        ...Object.keys(VERBS),
+        "perms",
+        "doctor",
+      ]);
+    }
     const [min, max, run] = verb;
     const { length } = flags.operands;
     if (length < min || length > max) {
@@ -234,16 +240,6 @@ export async function fleetCommand(
       args.includes("--json") || args.includes("-j"),
     );
   }
-}
-
-function unknown(word: string): UsageError {
-  const near = closest(word, [...Object.keys(VERBS), "perms", "doctor"]);
-  return new UsageError(
-    `Cannot read the command line: "${word}" is no command of fleet${
-      near === undefined ? "" : `; did you mean ${near}?`
-    }`,
-    near === undefined ? "bulkhead fleet --help" : `bulkhead fleet ${near}`,
-  );
 }
 
 /** How to connect, from flags, environment and configuration. */
