@@ -161,10 +161,10 @@ function find(
 /**
  * The search for the tools that a step calls and that are not on offer yet.
  *
- * @param calls of the step
- * @param request whose tools count
- * @param id of the search
- * @returns the call of the search tool, or `undefined` when there is none or nothing to search
+ * @param calls Of the step.
+ * @param request Whose tools count.
+ * @param id Of the search.
+ * @returns The call of the search tool, or `undefined` when there is none or nothing to search.
  */
 export function searchFor(
   calls: readonly ScriptCall[],
@@ -188,11 +188,11 @@ export function searchFor(
 /**
  * Turns a call of the script into the call the agent gets.
  *
- * @param call of the script
- * @param request whose tools count
- * @param id of the call, unless the script says one
- * @returns the call
- * @throws {NoSuchToolError} when a neutral call finds no tool; an exact name is always sent
+ * @param call Of the script.
+ * @param request Whose tools count.
+ * @param id Of the call, unless the script says one.
+ * @returns The call.
+ * @throws {NoSuchToolError} When a neutral call finds no tool; an exact name is always sent.
  */
 export function resolveCall(
   call: ScriptCall,

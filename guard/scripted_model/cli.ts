@@ -61,8 +61,8 @@ async function serve(
 /**
  * Runs the program.
  *
- * @param args of the command line
- * @returns the exit code
+ * @param args Of the command line.
+ * @returns The exit code.
  */
 export async function main(args: readonly string[]): Promise<number> {
   let bad: string | undefined;

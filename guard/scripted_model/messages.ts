@@ -179,8 +179,8 @@ function error(status: number, message: string): JsonObject {
 /**
  * An estimate for `count_tokens`: a quarter of the characters.
  *
- * @param body of the request
- * @returns the answer body
+ * @param body Of the request.
+ * @returns The answer body.
  */
 export function countTokens(body: unknown): JsonObject {
   const request = isObject(body) ? body : {};

@@ -325,10 +325,10 @@ export interface ParseScriptOptions {
  *
  * In every place that takes a text, `{"$repeat": "x", "times": 1000}` makes a long one.
  *
- * @param source JSON text, or the parsed value
- * @param options name for errors, and variables
- * @returns the script, ready to be played
- * @throws {SyntaxError} naming the place and what was expected there
+ * @param source JSON text, or the parsed value.
+ * @param options Name for errors, and variables.
+ * @returns The script, ready to be played.
+ * @throws {SyntaxError} Naming the place and what was expected there.
  *
  * @example A script with one call and one answer
  * ```ts

@@ -102,7 +102,7 @@ export class ScriptedModel implements AsyncDisposable {
   /**
    * Every tool result the agent sent back, each call once, in order of first sight.
    *
-   * @returns the results
+   * @returns The results.
    */
   results(): ToolResult[] {
     const seen = new Map<string, ToolResult>();
@@ -120,8 +120,8 @@ export class ScriptedModel implements AsyncDisposable {
   /**
    * The result of one call.
    *
-   * @param callId as the script says it, or `call_<conversation>_<step>_<number>`
-   * @returns the result, or `undefined` when the agent has not sent it back
+   * @param callId As the script says it, or `call_<conversation>_<step>_<number>`.
+   * @returns The result, or `undefined` when the agent has not sent it back.
    */
   result(callId: string): ToolResult | undefined {
     return this.results().find((result) => result.callId === callId);
@@ -130,9 +130,9 @@ export class ScriptedModel implements AsyncDisposable {
   /**
    * Waits until a conversation has been asked for a number of its steps.
    *
-   * @param steps how many
-   * @param conversation which one; default the main one
-   * @throws {RangeError} for an unknown conversation
+   * @param steps How many.
+   * @param conversation Which one; default the main one.
+   * @throws {RangeError} For an unknown conversation.
    */
   async reached(steps: number, conversation = "main"): Promise<void> {
     if (this.#player.progress(conversation) === undefined) {
@@ -146,7 +146,7 @@ export class ScriptedModel implements AsyncDisposable {
   /**
    * Waits until something holds; it is looked at again after each request.
    *
-   * @param met what is to hold
+   * @param met What is to hold.
    */
   async until(met: () => boolean): Promise<void> {
     if (met()) return;
@@ -158,7 +158,7 @@ export class ScriptedModel implements AsyncDisposable {
   /**
    * Lets the step with that `hold` be answered, now or when it is reached.
    *
-   * @param hold name the step gives
+   * @param hold Name the step gives.
    */
   release(hold: string): void {
     this.#gate(hold).resolve();
@@ -167,7 +167,7 @@ export class ScriptedModel implements AsyncDisposable {
   /**
    * Steps no agent asked for.
    *
-   * @returns one line for each conversation that has steps left
+   * @returns One line for each conversation that has steps left.
    */
   unreached(): string[] {
     return this.#player.unreached();
@@ -176,7 +176,7 @@ export class ScriptedModel implements AsyncDisposable {
   /**
    * Checks that the script was played to its end without problems.
    *
-   * @throws {Error} with one line that names the first step never reached, or the first problem
+   * @throws {Error} With one line that names the first step never reached, or the first problem.
    */
   assertFinished(): void {
     const found = [...this.#problems, ...this.unreached()];
@@ -338,11 +338,11 @@ function shownHeaders(headers: Headers): Record<string, string> {
  *
  * Needs `--allow-net=127.0.0.1`.
  *
- * @param script JSON text or the parsed value, see {@linkcode ModelScript}
- * @param options port, variables of the script, an observer
- * @returns the running server
- * @throws {SyntaxError} when the script is not one
- * @throws {Deno.errors.AddrInUse} when the port is taken
+ * @param script JSON text or the parsed value, see {@linkcode ModelScript}.
+ * @param options Port, variables of the script, an observer.
+ * @returns The running server.
+ * @throws {SyntaxError} When the script is not one.
+ * @throws {Deno.errors.AddrInUse} When the port is taken.
  */
 export function startScriptedModel(
   script: string | ModelScript,
