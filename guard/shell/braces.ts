@@ -12,7 +12,7 @@ const MAX_WORDS = 200;
  * Expands the first brace group of a word and, one after the other, all others.
  *
  * @param word The word's source text.
- * @returns the texts it stands for, or `undefined` when there are too many.
+ * @returns The texts it stands for, or `undefined` when there are too many.
  */
 export function expandBraces(word: string): string[] | undefined {
   const done: string[] = [];

@@ -52,7 +52,7 @@ function formatted(args: readonly string[]): string | undefined {
  * Turns backslash escapes into what they stand for.
  *
  * @param text Text with escapes.
- * @returns the text they stand for.
+ * @returns The text they stand for.
  */
 export function unescapeText(text: string): string {
   if (!text.includes("\\")) return text;

@@ -29,7 +29,7 @@ export class CodeArguments {
    *
    * @param start Index of the first token behind the bracket.
    * @param n Which one, from 0.
-   * @returns its value, or `undefined` when it is computed.
+   * @returns Its value, or `undefined` when it is computed.
    */
   at(start: number, n: number): string | undefined {
     if (n === 0) return this.#values.value(start)?.text;
@@ -54,7 +54,7 @@ export class CodeArguments {
    * All literal texts among a call's arguments, for functions that take a list.
    *
    * @param start Index of the first token behind the bracket.
-   * @returns the texts.
+   * @returns The texts.
    */
   texts(start: number): string[] {
     const texts: string[] = [];
@@ -104,7 +104,7 @@ export class CodeArguments {
    *
    * @param start Index of the first token behind the bracket.
    * @param name The name.
-   * @returns its value.
+   * @returns Its value.
    */
   leading(start: number, name: string): Valued | undefined {
     return this.#tokens[start]?.value === name &&
@@ -118,7 +118,7 @@ export class CodeArguments {
    *
    * @param start Index of the first token behind the bracket.
    * @param name The name.
-   * @returns its value.
+   * @returns Its value.
    */
   named(start: number, name: string): string | undefined {
     for (let j = start; j < this.#tokens.length && j < start + 60; j++) {
@@ -154,7 +154,7 @@ export class CodeArguments {
    * The words of a call behind its first argument, for flags that are no literals.
    *
    * @param start Index of the first token behind the bracket.
-   * @returns the words.
+   * @returns The words.
    */
   words(start: number): string {
     const words: string[] = [];
@@ -174,7 +174,7 @@ export class CodeArguments {
    *
    * @param start Index of the first token behind the bracket.
    * @param first The first argument, when it is a literal.
-   * @returns the command, or `undefined` when it is computed.
+   * @returns The command, or `undefined` when it is computed.
    */
   command(
     start: number,
@@ -240,7 +240,7 @@ export class CodeArguments {
    * What Perl's `open(my $f, ">", "x")` or `open(F, ">x")` writes or runs.
    *
    * @param start Index of the first token behind the bracket.
-   * @returns the file or the command; `undefined` when it only reads.
+   * @returns The file or the command; `undefined` when it only reads.
    */
   openedByPerl(start: number): { target: string; runs: boolean } | undefined {
     const literals: string[] = [];
@@ -272,7 +272,7 @@ export class CodeArguments {
    *
    * @param i Index of the last word of the name.
    * @param start Index of the first token behind the bracket.
-   * @returns the target.
+   * @returns The target.
    */
   writtenByR(i: number, start: number): string | undefined {
     const last = this.#tokens[i]?.value ?? "";

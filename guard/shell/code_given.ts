@@ -32,7 +32,7 @@ export function isArgumentList(name: string, language: Lexicon): boolean {
  * @param tokens The code.
  * @param i Index of the first token of the list.
  * @param language The language.
- * @returns the names; none where the list is used in another way.
+ * @returns The names; none where the list is used in another way.
  */
 export function argumentNames(
   tokens: readonly Token[],
@@ -77,7 +77,7 @@ export function argumentNames(
  * The argument that stands for all of a list that a loop walks: one that leads away, if any.
  *
  * @param argv The arguments.
- * @returns it, or `undefined` when there is none.
+ * @returns It, or `undefined` when there is none.
  */
 export function mostTelling(argv: readonly string[]): string | undefined {
   return argv.find((arg) => /^(?:\/|~|\.\.(?:\/|$))/.test(arg)) ?? argv[0];

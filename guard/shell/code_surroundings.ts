@@ -20,7 +20,7 @@ export interface CodeSurroundings {
  *
  * @param expression The code between the braces.
  * @param around What is known.
- * @returns its value.
+ * @returns Its value.
  */
 export function interpolatedSurrounding(
   expression: string,
@@ -45,7 +45,7 @@ export function interpolatedSurrounding(
  * The system's directory for temporary files.
  *
  * @param around What is known.
- * @returns the directory.
+ * @returns The directory.
  */
 export function temporaryPlace(around: CodeSurroundings): string {
   return around.variable("TMPDIR") || "/tmp";
@@ -56,7 +56,7 @@ export function temporaryPlace(around: CodeSurroundings): string {
  *
  * @param text The path.
  * @param around What is known.
- * @returns the path below the home, when that is known.
+ * @returns The path below the home, when that is known.
  */
 export function expandHome(text: string, around: CodeSurroundings): string {
   return around.home === undefined

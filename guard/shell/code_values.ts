@@ -182,7 +182,7 @@ export class CodeValues {
    * The value of an expression of which some parts are computed.
    *
    * @param i Index of its first token.
-   * @returns the value with holes in it, or `undefined` when all of it is computed.
+   * @returns The value with holes in it, or `undefined` when all of it is computed.
    */
   partial(i: number): Valued | undefined {
     this.#partial = true;
@@ -200,7 +200,7 @@ export class CodeValues {
    * The value of an expression.
    *
    * @param i Index of its first token.
-   * @returns the value, or `undefined` when it is computed.
+   * @returns The value, or `undefined` when it is computed.
    */
   value(i: number): Valued | undefined {
     if (this.#nesting >= MAX_NESTING) return undefined;
@@ -375,7 +375,7 @@ export class CodeValues {
    * Every argument of the program, where the code names the whole list.
    *
    * @param i Index of the list's first token.
-   * @returns the arguments; none for another name.
+   * @returns The arguments; none for another name.
    */
   listed(i: number): readonly string[] {
     const { words } = this.#qualified(i);

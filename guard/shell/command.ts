@@ -28,7 +28,7 @@ const MAX_READINGS = 32;
  * @param state The shell.
  * @param stdin Its input.
  * @param context The reading.
- * @returns its output.
+ * @returns Its output.
  */
 export function runCommand(
   node: Command,

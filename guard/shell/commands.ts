@@ -74,7 +74,7 @@ export function missedProgram(): boolean {
  * A program's row. A program without one is judged by its options alone, see `guess.ts`.
  *
  * @param name The program's base name.
- * @returns the row.
+ * @returns The row.
  */
 export function specOf(name: string): VerbSpec | undefined {
   if (isListed(READERS, name)) return GUESSED;

@@ -87,7 +87,7 @@ const COMMON_SCRIPT_NAMES = new Set([
  * @param state The shell.
  * @param stdin Its input.
  * @param context The reading.
- * @returns its output.
+ * @returns Its output.
  */
 export function runArgv(
   argv: readonly string[],
@@ -220,7 +220,7 @@ function runInner(inner: Unwrapped, call: Call): Stream {
  * The base name of a program, as the tables spell it.
  *
  * @param program The program as written.
- * @returns the name without directory, version or `.exe`.
+ * @returns The name without directory, version or `.exe`.
  */
 export function baseName(program: string): string {
   const name = program.slice(program.lastIndexOf("/") + 1).replace(

@@ -21,7 +21,7 @@ import type { VerbTable } from "./verb_spec.ts";
  * Says what a command would do.
  *
  * @param request The command and its surroundings.
- * @returns every write that was found, judged; the order is that of the command.
+ * @returns Every write that was found, judged; the order is that of the command.
  *
  * @example
  * ```ts
@@ -95,7 +95,7 @@ export function readShell(request: ShellRequest): Effect[] {
  * knows.
  *
  * @param load Loads them.
- * @returns whether there is more to know now, so that the command should be read again.
+ * @returns Whether there is more to know now, so that the command should be read again.
  */
 export async function learn(
   load: () => Promise<readonly VerbTable[] | undefined>,

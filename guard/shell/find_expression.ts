@@ -95,7 +95,7 @@ export class FindExpression {
    * Evaluates it on one entry.
    *
    * @param entry What is met.
-   * @returns what becomes of it.
+   * @returns What becomes of it.
    */
   meet(entry: FoundEntry): Findings {
     if (entry.depth > this.#maxDepth || entry.depth < this.#minDepth) {

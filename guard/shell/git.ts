@@ -45,7 +45,7 @@ import { joinPath } from "./places.ts";
  * Follows a git command.
  *
  * @param call The call.
- * @returns its output, for the sub-commands that print paths.
+ * @returns Its output, for the sub-commands that print paths.
  */
 export const readGit: CallReader = (call) => {
   const read = readOptions(call.args, GLOBAL);

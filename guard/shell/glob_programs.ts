@@ -20,7 +20,7 @@ const SYSTEM_PLACE = /^\/|(?:^|\/)s?bin\/[^/]*$|^[^/]+$/;
  * The programs that a pattern may mean.
  *
  * @param program The command word; what a pattern matches in it is unknown.
- * @returns their names; none when it is no pattern of a program's name.
+ * @returns Their names; none when it is no pattern of a program's name.
  */
 export function programsLike(program: string): string[] {
   if (

@@ -36,9 +36,17 @@ const FILLS =
 
 /** How much of a program's arguments counts. */
 export interface GuessOptions {
-  /** Whether `-o` names an output. @default {true} */
+  /**
+   * Whether `-o` names an output.
+   *
+   * @default {true}
+   */
   short?: boolean;
-  /** Whether the first operand is a sub-command that says what the others are. @default {false} */
+  /**
+   * Whether the first operand is a sub-command that says what the others are.
+   *
+   * @default {false}
+   */
   subs?: boolean;
 }
 

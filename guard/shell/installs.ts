@@ -19,7 +19,7 @@ export const PIP = { rule: "package", label: "pip install" } as const;
  *
  * @param call The manager's call.
  * @param argv The program and its arguments.
- * @returns its output.
+ * @returns Its output.
  */
 export function runs(call: Call, argv: readonly string[]): Stream {
   if (argv.length === 0) return UNKNOWN_STREAM;

@@ -22,7 +22,7 @@ const MAX_RULES = 200;
  * @param text The makefile.
  * @param targets The targets; the first rule when there is none.
  * @param given Variables of the command line.
- * @returns command lines for a shell.
+ * @returns Command lines for a shell.
  */
 export function recipesOf(
   text: string,

@@ -46,7 +46,7 @@ const MAX_RECURSION = 3;
  * @param state The shell it runs in.
  * @param stdin Its input.
  * @param context The reading.
- * @returns its output.
+ * @returns Its output.
  */
 export function runScript(
   script: Script,
@@ -325,7 +325,7 @@ function runWhile(
  * @param state The shell.
  * @param stdin Its input.
  * @param context The reading.
- * @returns its output.
+ * @returns Its output.
  */
 export function callFunction(
   node: Extract<CommandNode, { type: "Function" }>,

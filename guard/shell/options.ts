@@ -74,7 +74,7 @@ function words(text: string | undefined): string[] {
  *
  * @param args The arguments after the program's name.
  * @param grammar The program's options.
- * @returns options and operands.
+ * @returns Options and operands.
  */
 export function readOptions(
   args: readonly string[],
@@ -159,7 +159,7 @@ export function readOptions(
  *
  * @param options Options as read.
  * @param grammar The grammar they were read with.
- * @returns the values in order.
+ * @returns The values in order.
  */
 export function writtenValues(
   options: Options,
@@ -187,7 +187,7 @@ export function hasOption(options: Options, ...names: string[]): boolean {
  *
  * @param options Options as read.
  * @param names Their names.
- * @returns the value or `undefined`.
+ * @returns The value or `undefined`.
  */
 export function optionValue(
   options: Options,

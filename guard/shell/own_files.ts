@@ -27,7 +27,7 @@ export interface OwnFile {
  * @param place The directory as a value.
  * @param state The shell.
  * @param context The reading.
- * @returns each of them; none for a directory that cannot be known.
+ * @returns Each of them; none for a directory that cannot be known.
  */
 export function ownBelow(
   place: string,
@@ -106,7 +106,7 @@ function covers(pattern: string, below: string): boolean {
  * @param operand The operand as a value.
  * @param state The shell.
  * @param context The reading.
- * @returns the files it names.
+ * @returns The files it names.
  */
 export function namedOwn(
   operand: string,

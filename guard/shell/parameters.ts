@@ -39,7 +39,7 @@ const PROJECT = new Set([
  * @param name Its name without `$`.
  * @param state The shell.
  * @param context The reading.
- * @returns the texts it may be, or `undefined` when nothing is known of it.
+ * @returns The texts it may be, or `undefined` when nothing is known of it.
  */
 export function readVariable(
   name: string,
@@ -91,7 +91,7 @@ export function readVariable(
  *
  * @param state The shell.
  * @param context The reading.
- * @returns the root, or `undefined` outside all of them.
+ * @returns The root, or `undefined` outside all of them.
  */
 export function projectOf(state: State, context: Context): Values | undefined {
   const here = context.resolve(".", state);
@@ -105,7 +105,7 @@ export function projectOf(state: State, context: Context): Values | undefined {
  * @param part The expansion.
  * @param state The shell.
  * @param context The reading.
- * @returns the texts it may be.
+ * @returns The texts it may be.
  */
 export function expandParameter(
   part: ParameterExpansionPart,
@@ -157,7 +157,7 @@ export function expandParameter(
  * @param list The list.
  * @param zeroth What stands before its first element: `$0` before the positional parameters.
  * @param slice Where it begins, and how many there are.
- * @returns the elements; one that may be any when the place is computed.
+ * @returns The elements; one that may be any when the place is computed.
  */
 export function sliceOf(
   list: readonly Values[],
@@ -218,7 +218,7 @@ function element(
  * @param assign Sets the parameter, for `${x:=y}`.
  * @param state The shell.
  * @param context The reading.
- * @returns the texts it may be.
+ * @returns The texts it may be.
  */
 export function operate(
   operation: ParameterOperation,

@@ -26,7 +26,7 @@ export interface Parsed {
  * Parses Bash text, if it keeps within the bounds.
  *
  * @param text Command text.
- * @returns the tree and whether it is complete.
+ * @returns The tree and whether it is complete.
  */
 export function parseShell(text: string): Parsed {
   if (

@@ -11,7 +11,7 @@ import { ANY, SEG } from "../holes.ts";
  *
  * @param base The directory.
  * @param path The path.
- * @returns where it leads.
+ * @returns Where it leads.
  */
 export function joinPath(base: string, path: string): string {
   return path.startsWith(ANY) ? path : join(base, path);
@@ -23,7 +23,7 @@ export function joinPath(base: string, path: string): string {
  *
  * @param cwd Where the shell is.
  * @param target The operand.
- * @returns the directory, or an unknown one.
+ * @returns The directory, or an unknown one.
  */
 export function joinDirectory(cwd: string, target: string): string {
   if (target.startsWith(ANY) || /\uE000.*\.\./s.test(target)) return ANY;

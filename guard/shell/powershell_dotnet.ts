@@ -48,7 +48,7 @@ function patterns(): Record<"statics" | "makes" | "methods", RegExp> {
  * @param text The text.
  * @param state The shell, as it is behind the text.
  * @param context The reading.
- * @returns the writes whose place is known.
+ * @returns The writes whose place is known.
  */
 export function dotNetWrites(
   text: string,

@@ -59,7 +59,7 @@ function closingBrace(text: string, from: number): number {
  * @param called The function.
  * @param args What it is given.
  * @param state The shell of the call.
- * @returns the shell of its body.
+ * @returns The shell of its body.
  */
 export function bindParameters(
   called: PowerFunction,

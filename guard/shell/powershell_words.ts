@@ -152,7 +152,7 @@ function readComputed(
  * What `Join-Path` makes of its arguments.
  *
  * @param args Its arguments.
- * @returns the path.
+ * @returns The path.
  */
 export function joinedPath(args: readonly Word[]): string {
   const parts = args.filter((arg) =>

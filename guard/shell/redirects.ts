@@ -35,7 +35,7 @@ export interface RedirectedStreams {
  * @param state The shell.
  * @param stdin The input without them.
  * @param context The reading.
- * @returns input and output with them.
+ * @returns Input and output with them.
  */
 export function applyRedirects(
   redirects: readonly Redirection[],

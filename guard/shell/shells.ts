@@ -41,7 +41,7 @@ const TAKES = new Set([
  * Follows a nested shell.
  *
  * @param call The call.
- * @returns its output.
+ * @returns Its output.
  */
 export function readNestedShell(call: Call): Stream {
   const { args, context, stdin } = call;

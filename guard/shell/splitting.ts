@@ -12,7 +12,7 @@ const USUAL = /[ \t\n]+/;
  * What stands between words when an expansion is split.
  *
  * @param state The shell.
- * @returns a pattern of one separator, or `undefined` when nothing is split.
+ * @returns A pattern of one separator, or `undefined` when nothing is split.
  */
 export function separatorOf(state: State): RegExp | undefined {
   const set = separatorText(state);
@@ -30,7 +30,7 @@ export function separatorOf(state: State): RegExp | undefined {
  * What `"$*"` puts between words.
  *
  * @param state The shell.
- * @returns the first character of `IFS`.
+ * @returns The first character of `IFS`.
  */
 export function joinerOf(state: State): string {
   return separatorText(state)?.slice(0, 1) ?? " ";

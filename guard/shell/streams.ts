@@ -27,7 +27,7 @@ const FILTERS = new Set(
  * What a program prints.
  *
  * @param call The call.
- * @returns what is known of its output, or `undefined`.
+ * @returns What is known of its output, or `undefined`.
  */
 export function outputOf(call: Call): Stream | undefined {
   const { name, args, context, state, stdin } = call;

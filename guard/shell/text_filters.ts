@@ -264,7 +264,7 @@ function seq(call: Call): Stream | undefined {
  * The command lines that a shell reads on a stream of which no more than its lines is known.
  *
  * @param stream The stream.
- * @returns the lines.
+ * @returns The lines.
  */
 export function commandLines(stream: Stream): string[] {
   if (stream.items === undefined) return [];

@@ -34,7 +34,7 @@ const MAX_TOKENS = 20_000;
  *
  * @param source The text.
  * @param language Its language.
- * @returns the tokens.
+ * @returns The tokens.
  */
 export function tokenize(source: string, language: Lexicon): Token[] {
   const tokens: Token[] = [];

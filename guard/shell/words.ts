@@ -39,7 +39,7 @@ export type Fields = Values[];
  * @param word The word.
  * @param state The shell.
  * @param context The reading.
- * @returns the arguments.
+ * @returns The arguments.
  */
 export function expandFields(
   word: Word,
@@ -95,7 +95,7 @@ export function expandFields(
  * @param word The word.
  * @param state The shell.
  * @param context The reading.
- * @returns the texts it may be.
+ * @returns The texts it may be.
  */
 export function expandScalar(
   word: Word,
@@ -116,7 +116,7 @@ export function expandScalar(
  * @param parts The parts.
  * @param state The shell.
  * @param context The reading.
- * @returns the text, with holes where it is not known.
+ * @returns The text, with holes where it is not known.
  */
 export function expandBody(
   parts: readonly WordPart[],

@@ -269,7 +269,7 @@ export interface Unwrapped {
  * Reads a wrapper's options and gives the command behind them.
  *
  * @param call The wrapper's call.
- * @returns the command, or `undefined` when nothing is run.
+ * @returns The command, or `undefined` when nothing is run.
  */
 export function unwrap(call: Call): Unwrapped | undefined {
   const spec = WRAPPERS[call.name];
