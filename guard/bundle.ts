@@ -39,7 +39,7 @@ const NPM_NAMES = [
 /**
  * Makes the bundle in a directory of its own, or finds the one that is there.
  *
- * @returns the bundled hook, or `undefined` where it cannot be made: the sources do as well,
+ * @returns The bundled hook, or `undefined` where it cannot be made: the sources do as well,
  * only slower.
  */
 export async function bundleHook(bin: string): Promise<URL | undefined> {

@@ -62,7 +62,7 @@ export interface DenialReportOptions {
  * @param directory The iteration's directory.
  * @param options Its number, the base of relative roots, the clock.
  * @returns The report, as written.
- * @throws {TypeError} when `dispatch.json` holds no tasks or the number cannot be told.
+ * @throws {TypeError} When `dispatch.json` holds no tasks or the number cannot be told.
  *
  * @example
  * ```ts

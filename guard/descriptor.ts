@@ -20,7 +20,7 @@ const ROLES = ["write", "patch", "shell", "read"] as const;
  *
  * @param descriptor The harness.
  * @param source Where it comes from, for the message.
- * @throws {TypeError} naming the first rule that is broken.
+ * @throws {TypeError} Naming the first rule that is broken.
  *
  * @example The built-in ones hold
  * ```ts
@@ -152,8 +152,8 @@ function isPlainRelative(path: string): boolean {
  * @param text The TOML text.
  * @param source Where it comes from, for messages.
  * @returns The label and what the layer adds.
- * @throws {SyntaxError} when it is not TOML.
- * @throws {TypeError} when a field has the wrong type or may not be set.
+ * @throws {SyntaxError} When it is not TOML.
+ * @throws {TypeError} When a field has the wrong type or may not be set.
  *
  * @example
  * ```ts
@@ -232,8 +232,8 @@ export interface LayeredHarnesses {
  *
  * @param home The Bulkhead home.
  * @returns The harnesses, and the names added.
- * @throws {SyntaxError} when a layer is not TOML.
- * @throws {TypeError} when a layer breaks a rule.
+ * @throws {SyntaxError} When a layer is not TOML.
+ * @throws {TypeError} When a layer breaks a rule.
  *
  * @example
  * ```ts

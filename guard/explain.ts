@@ -25,7 +25,7 @@ addTables(SELDOM);
  * @param call The call.
  * @param marker The armed marker; a call without a live one is allowed.
  * @param options The clock, and what is known of the surroundings.
- * @returns allow, or deny with a reason.
+ * @returns Allow, or deny with a reason.
  *
  * @example A redirection out of the root
  * ```ts
@@ -69,8 +69,8 @@ export interface DecidedLine {
  *
  * @param value The parsed line: untrusted JSON.
  * @param options The clock, and what is known of the surroundings; hints are on by default.
- * @returns the verdict under the line's id.
- * @throws {TypeError} when a field is missing or has the wrong shape; the message names it.
+ * @returns The verdict under the line's id.
+ * @throws {TypeError} When a field is missing or has the wrong shape; the message names it.
  *
  * @example
  * ```ts

@@ -47,7 +47,7 @@ export async function readHookFile(
 /**
  * Makes a directory and its parents below the root.
  *
- * @returns the ones that were made, relative to the root, the outermost first.
+ * @returns The ones that were made, relative to the root, the outermost first.
  */
 export async function makeDirs(root: string, path: string): Promise<string[]> {
   const made: string[] = [];

@@ -19,7 +19,7 @@ const HOLES = /[\uE000-\uE002]/g;
  * Takes the three characters out of text that comes from outside, so that nobody can pass one in.
  *
  * @param text Untrusted text.
- * @returns the text with each of them replaced.
+ * @returns The text with each of them replaced.
  */
 export function withoutHoles(text: string): string {
   return text.replace(HOLES, "\uFFFD");
@@ -29,7 +29,7 @@ export function withoutHoles(text: string): string {
  * True when nothing about the value is unknown.
  *
  * @param value A value.
- * @returns whether it holds no unknown part.
+ * @returns Whether it holds no unknown part.
  */
 export function isKnown(value: string): boolean {
   for (let i = 0; i < value.length; i++) {
@@ -43,7 +43,7 @@ export function isKnown(value: string): boolean {
  * The value for a person's eyes.
  *
  * @param value A value.
- * @returns the text with `…` for each unknown part.
+ * @returns The text with `…` for each unknown part.
  */
 export function showValue(value: string): string {
   return value.replace(HOLES, "…");

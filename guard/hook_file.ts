@@ -196,7 +196,7 @@ function renderJsonHooks(
 /**
  * Takes our own entries out of a hook file whose original is lost.
  *
- * @returns the text without them; `null` when nothing else was in it; `undefined` when it
+ * @returns The text without them; `null` when nothing else was in it; `undefined` when it
  * holds none.
  */
 export function removeOwnHooks(

@@ -130,9 +130,9 @@ export interface ArmedGuard {
  *
  * @param options Which harness, where, for how long.
  * @returns What was staged.
- * @throws {Deno.errors.AlreadyExists} when the workspace is armed already.
- * @throws {HookFileError} when the hook file cannot be merged; nothing was written then.
- * @throws {SelfCheckError} when the staged command does not deny; everything was restored then.
+ * @throws {Deno.errors.AlreadyExists} When the workspace is armed already.
+ * @throws {HookFileError} When the hook file cannot be merged; nothing was written then.
+ * @throws {SelfCheckError} When the staged command does not deny; everything was restored then.
  *
  * @example
  * ```ts

@@ -8,7 +8,7 @@ import { type GuardMarker, readMarkerSync } from "./marker.ts";
  *
  * @param path Where the marker lies.
  * @returns The marker, or `undefined` when it is missing, unreadable, too large or not a marker.
- * @throws {PermissionRequiredError} when reading is not granted.
+ * @throws {PermissionRequiredError} When reading is not granted.
  *
  * @example
  * ```ts

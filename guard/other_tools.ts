@@ -81,7 +81,7 @@ export interface ToolGuess {
  * first one counts: `list_exports` reads.
  *
  * @param name The tool name.
- * @returns what its words say.
+ * @returns What its words say.
  */
 export function guessTool(name: string): ToolGuess {
   const own = name.startsWith("mcp__")
@@ -160,7 +160,7 @@ const REMOTE_KEYS = [
  * @param toolName Its name.
  * @param input Its input, nested to any shape.
  * @param guess What its name says.
- * @returns each path once.
+ * @returns Each path once.
  */
 export function otherTargets(
   toolName: string,

@@ -16,7 +16,7 @@ const REASON_PREFIX = "eval guard: ";
  * @param tool The tool name as the harness spells it.
  * @param effect The effect that is denied.
  * @param roots The allowed roots.
- * @returns one line.
+ * @returns One line.
  */
 export function denyReason(
   tool: string,
@@ -47,7 +47,7 @@ export function denyReason(
  *
  * @param effect The effect that is denied.
  * @param roots The allowed roots.
- * @returns the text to append, starting with a full stop.
+ * @returns The text to append, starting with a full stop.
  */
 export function denyHint(effect: Effect, roots: readonly string[]): string {
   const root = roots[0];

@@ -216,7 +216,7 @@ export interface TreeChange {
  * @param before The earlier one.
  * @param after The later one.
  * @returns The differences, sorted by path.
- * @throws {TypeError} when they are of different trees.
+ * @throws {TypeError} When they are of different trees.
  *
  * @example
  * ```ts

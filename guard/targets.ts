@@ -47,7 +47,7 @@ const FILE_KEYS = [
  * since some harnesses send the input that way.
  *
  * @param value A tool's input.
- * @returns the fields, empty for anything that is not an object.
+ * @returns The fields, empty for anything that is not an object.
  */
 export function fieldsOf(value: unknown): Map<string, unknown> {
   if (typeof value === "string" && value.trimStart().startsWith("{")) {
@@ -67,7 +67,7 @@ export function fieldsOf(value: unknown): Map<string, unknown> {
  * The paths a write tool names.
  *
  * @param input The tool's input.
- * @returns each path once, in the order the keys are looked at.
+ * @returns Each path once, in the order the keys are looked at.
  */
 export function writeTargets(input: unknown): string[] {
   const fields = fieldsOf(input);
@@ -88,7 +88,7 @@ export function writeTargets(input: unknown): string[] {
  * The paths a patch tool names, from its `files` and from the header lines of its body.
  *
  * @param input The tool's input.
- * @returns the paths, sorted and each once; empty when none can be determined.
+ * @returns The paths, sorted and each once; empty when none can be determined.
  */
 export function patchTargets(input: unknown): string[] {
   if (typeof input === "string" && !input.trimStart().startsWith("{")) {
@@ -114,7 +114,7 @@ export function patchTargets(input: unknown): string[] {
  * The paths that a patch body names in its header lines.
  *
  * @param body Text in the `*** Begin Patch` form, or a unified diff.
- * @returns the paths in order.
+ * @returns The paths in order.
  */
 export function patchBodyTargets(body: string): string[] {
   const targets: string[] = [];
@@ -137,7 +137,7 @@ export function patchBodyTargets(body: string): string[] {
  *
  * @param body A diff.
  * @param strip Leading components to drop, as `patch -p` does.
- * @returns the paths in order, each once.
+ * @returns The paths in order, each once.
  */
 export function unifiedDiffTargets(body: string, strip: number): string[] {
   const targets = new Set<string>();

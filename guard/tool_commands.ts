@@ -47,7 +47,7 @@ const TYPED_KEYS = ["input", "chars", "text", "keys"];
  * @param fields The call's input.
  * @param cwd The directory of the call itself.
  * @param home The home directory, when known.
- * @returns an absolute path, or one that stands for anything.
+ * @returns An absolute path, or one that stands for anything.
  */
 export function directoryOf(
   fields: Map<string, unknown>,
@@ -97,7 +97,7 @@ export function isShellLine(input: unknown): boolean {
  *
  * @param fields The input.
  * @param toolName The tool's name, which may say what runs its code.
- * @returns the commands.
+ * @returns The commands.
  */
 export function commandsOf(
   fields: Map<string, unknown>,

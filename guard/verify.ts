@@ -97,7 +97,7 @@ const FILES: readonly (readonly [VerifyCase["name"], string, boolean])[] = [
  *
  * @param options Which harness, which program.
  * @returns Armed or not, and why.
- * @throws {TypeError} for a harness that cannot be driven.
+ * @throws {TypeError} For a harness that cannot be driven.
  *
  * @example A program that is not there
  * ```ts

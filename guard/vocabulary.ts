@@ -135,7 +135,7 @@ function collect(
  *
  * @param name The tool name as the harness spells it.
  * @param extra Names that user layers add; they may add kinds of writing, never take one away.
- * @returns the kind.
+ * @returns The kind.
  *
  * @example
  * ```ts

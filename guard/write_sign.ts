@@ -42,7 +42,7 @@ export function mayWrite(text: string): boolean {
  * The effect of a command that cannot be read and looks as if it wrote.
  *
  * @param verb What could not be read.
- * @returns a denied effect.
+ * @returns A denied effect.
  */
 export function unreadable(verb: string): Effect {
   return {
