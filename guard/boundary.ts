@@ -26,6 +26,21 @@ export interface Judgement {
 const DEVICE =
   /^\/(?:dev\/(?:null|zero|full|u?random|stdin|stdout|stderr|tty|ptmx|fd\/\d+|pts\/\d+|(?:tcp|udp)\/.+)|proc\/(?:self|\d+)\/fd\/\d+)$/;
 
+/** Looks at the file system for a {@linkcode Boundary}. */
+export interface BoundaryPort extends PathPort {
+  /** Whether a path is a directory; without it, whatever a link leads to counts as one. */
+  isDirectory?(path: string): boolean;
+}
+
+/** Whether a path of the real file system is a directory. */
+export function isRealDirectory(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch {
+    return false;
+  }
+}
+
 /** What a {@linkcode Boundary} is built from. */
 export interface BoundaryOptions {
   /** Directories (or files) that may be written. */
@@ -41,7 +56,7 @@ export interface BoundaryOptions {
   /** Those of the guard's own files that git tracks. */
   trackedPaths?: readonly string[] | undefined;
   /** Link look-ups. */
-  paths: PathPort;
+  paths: BoundaryPort;
   /** Compare names as a case-insensitive, normalising file system does. */
   foldCase?: boolean;
 }
@@ -54,10 +69,13 @@ export class Boundary {
   readonly trackedPaths: readonly string[];
   /** Links that the command itself would make before it writes: path to link text. */
   readonly links: Map<string, string> = new Map();
+  /** Links on disk that the command has taken away by now. */
+  gone: ReadonlySet<string> = new Set();
   readonly #fold: (text: string) => string;
   readonly #protectedPaths: readonly string[];
   readonly #ownFiles: readonly string[];
   readonly #port: PathPort;
+  readonly #isDirectory: (path: string) => boolean;
   readonly #seen = new Map<string, string | null | undefined>();
   #resolvedRoots: string[] | undefined;
   #guarded: string[] | undefined;
@@ -77,8 +95,10 @@ export class Boundary {
       ? (text) => text.normalize("NFC").toLowerCase()
       : (text) => text;
     const { paths } = options;
+    this.#isDirectory = (path) => paths.isDirectory?.(path) ?? true;
     this.#port = {
       readLink: (path) => {
+        if (this.gone.has(path)) return undefined;
         const made = this.links.get(path);
         if (made !== undefined) return made;
         if (this.#seen.has(path)) {
@@ -136,6 +156,28 @@ export class Boundary {
    */
   linkAt(path: string): string | null | undefined {
     return this.#port.readLink(path);
+  }
+
+  /**
+   * Whether a directory stands at a path; a link to one is none.
+   *
+   * @param path A resolved path.
+   * @returns `true` when one does.
+   */
+  isDirectory(path: string): boolean {
+    return this.linkAt(path) === null && this.#isDirectory(path);
+  }
+
+  /**
+   * Whether a path is a link to a file or to nothing: what is moved there replaces it.
+   *
+   * @param path A resolved path whose last component may be a link.
+   * @returns `true` for such a link.
+   */
+  isFileLink(path: string): boolean {
+    if (typeof this.linkAt(path) !== "string") return false;
+    const target = this.resolve(path, "/", true);
+    return target !== undefined && !this.#isDirectory(target);
   }
 
   /**

@@ -7,8 +7,8 @@
  *
  * @module
  */
-import { denoPathPort, type PathPort } from "@bulkhead/sandbox/paths";
-import { Boundary } from "./boundary.ts";
+import { denoPathPort } from "@bulkhead/sandbox/paths";
+import { Boundary, type BoundaryPort, isRealDirectory } from "./boundary.ts";
 import type { Effect, EffectMode, EffectRule } from "./effect.ts";
 import { withoutHoles } from "./holes.ts";
 import { type GuardMarker, isArmed } from "./marker.ts";
@@ -66,7 +66,7 @@ export interface DecideOptions {
   /** Environment variables of the call whose values are known. @default {} */
   env?: Readonly<Record<string, string | undefined>>;
   /** Link look-ups; the real file system by default. */
-  paths?: PathPort;
+  paths?: BoundaryPort;
   /** More files of the guard itself, such as the marker and the shim. @default [] */
   protectedPaths?: readonly string[];
   /** Append the helpful part to reasons. @default the marker's `hints` */
@@ -133,7 +133,8 @@ export function decide(
     trackedPaths: marker.trackedPaths,
     // Unless the marker lists them, where every harness keeps them.
     ownFiles: marker.protectedPaths === undefined ? OWN_FILES : [],
-    paths: options.paths ?? denoPathPort,
+    paths: options.paths ??
+      { ...denoPathPort, isDirectory: isRealDirectory },
     foldCase: options.foldCase,
   });
   const effects = effectsOf(

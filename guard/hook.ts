@@ -26,7 +26,8 @@
  * @module
  */
 
-import { joinPath, type PathPort } from "@bulkhead/sandbox/paths";
+import { joinPath } from "@bulkhead/sandbox/paths";
+import { type BoundaryPort, isRealDirectory } from "./boundary.ts";
 import { decide, needsShell, type ShellReader } from "./decide.ts";
 import {
   appendDenialSync,
@@ -249,7 +250,8 @@ async function loadBeside<Module>(
  * would cost as much as all of these. The parents of each path are resolved already, so a path
  * that is its own real path is no link.
  */
-export const realPathPort: PathPort = {
+export const realPathPort: BoundaryPort = {
+  isDirectory: isRealDirectory,
   readLink(path: string): string | null | undefined {
     try {
       if (Deno.realPathSync(path) === path) return null;

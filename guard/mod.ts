@@ -23,7 +23,12 @@
  */
 
 export type { PathPort } from "@bulkhead/sandbox/paths";
-export { Boundary, type BoundaryOptions, type Judgement } from "./boundary.ts";
+export {
+  Boundary,
+  type BoundaryOptions,
+  type BoundaryPort,
+  type Judgement,
+} from "./boundary.ts";
 export {
   decide,
   type DecideOptions,

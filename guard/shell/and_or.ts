@@ -73,11 +73,14 @@ export function runAndOr(
   if (first === undefined) return EMPTY_STREAM;
   // What the shell looks like when the command on the left has failed.
   let before = state.fork();
+  const start = state.cwd;
   let output = run(first, state, stdin, context);
   let uncertain = maySkip(first);
   // Behind a test the chain goes on in a fork, so that each link sees the one before it.
   let current = state;
   const skipped: State[] = [];
+  // Any link of the chain may fail, `cd` among them, before what stands behind `||`.
+  let places = start;
   const rejoin = () => {
     for (
       let outer = skipped.pop();
@@ -90,6 +93,7 @@ export function runAndOr(
   };
   for (const [i, command] of rest.entries()) {
     if (node.operators[i] === "&&") {
+      places = union(places, current.cwd);
       if (uncertain) {
         skipped.push(current);
         current = current.fork();
@@ -103,6 +107,7 @@ export function runAndOr(
     } else {
       // The right side runs where the left side has failed: from the state before it.
       const inner = before.fork();
+      inner.cwd = union(inner.cwd, places);
       for (const outer of skipped) inner.cwd = union(inner.cwd, outer.cwd);
       rejoin();
       const other = run(command, inner, stdin, context);

@@ -42,7 +42,7 @@ export const readAwk: CallReader = (call) => {
   for (const operand of operands) {
     if (/^[A-Za-z_]\w*=/.test(operand)) assign(names, operand);
     else if (inPlace) {
-      writes(call, operand, "content", {
+      writes(call, operand, "entry", {
         rule: "in-place",
         label: "in-place file edit (awk)",
       });

@@ -25,6 +25,7 @@ import {
   TEMPORARY,
 } from "./code_names.ts";
 import { CodeValues, type Valued } from "./code_values.ts";
+import { replacesLink } from "./links.ts";
 import { recordDisarming } from "./own_files.ts";
 import { readVariable } from "./parameters.ts";
 import { joinPath } from "./places.ts";
@@ -303,7 +304,13 @@ class Scanner {
     ) {
       this.#write(first.text, "tree");
       const second = this.#arguments.at(start, 1);
-      if (second !== undefined) this.#write(second, "content");
+      if (second !== undefined) {
+        const call = { ...this.#call, state: this.#place(this.#call.state) };
+        this.#write(
+          second,
+          isKnown(second) && replacesLink(call, second) ? "entry" : "content",
+        );
+      }
     } else if (SECOND.test(name)) {
       const second = this.#arguments.at(start, 1) ??
         this.#arguments.named(start, "filename");

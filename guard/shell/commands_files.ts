@@ -29,7 +29,11 @@ export const fileCommands: VerbTable = verbTable(() => ({
   "cpy-cli": { operands: "last" },
   ncp: { operands: "last" },
   copyfiles: { operands: "last", takes: "-u -e" },
-  touch: { operands: "all", takes: "-d -r -t --date --reference --time" },
+  touch: {
+    operands: "all",
+    takes: "-d -r -t --date --reference --time",
+    entry: "-h --no-dereference",
+  },
   mkdir: { operands: "all", takes: "-m --mode" },
   mkfifo: { operands: "all", takes: "-m --mode" },
   mknod: { operands: "first", takes: "-m --mode" },

@@ -158,6 +158,7 @@ export class Context {
       return false;
     }
     let fine = true;
+    this.boundary.gone = state.gone;
     for (const cwd of state.cwd) {
       const { verdict, target } = this.boundary.judge(path, cwd, mode);
       if (verdict !== "inside" && verdict !== "device") fine = false;
@@ -190,6 +191,7 @@ export class Context {
    */
   resolve(path: string, state: State): string | undefined {
     const cwd = state.cwd[0];
+    this.boundary.gone = state.gone;
     if (cwd === undefined || state.cwd.length > 1 && !path.startsWith("/")) {
       return undefined;
     }

@@ -7,6 +7,7 @@ import { ANY, SEG } from "../holes.ts";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { specOf } from "./commands.ts";
 import { applyGuess } from "./guess.ts";
+import { forgetLink, linkText, makeLink, replacesLink } from "./links.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { landsIn, sweeps } from "./own_files.ts";
 import { readVariable } from "./parameters.ts";
@@ -63,6 +64,9 @@ const cp: CallReader = (call) => {
     const sources = read.operands.slice(0, -1);
     const destination = read.operands.at(-1) ?? "";
     if (hasOption(read, "--parents")) writes(call, destination);
+    else if (
+      hasOption(read, "--remove-destination") && replacesLink(call, destination)
+    ) writes(call, destination, "entry");
     else writeInto(call, destination, sources, whole);
     if (sources.length === 1) {
       call.context.keepFile(
@@ -71,6 +75,12 @@ const cp: CallReader = (call) => {
         call.context.readFile(sources[0] ?? "", call.state),
         false,
       );
+    }
+    if (hasOption(read, "-a", "-d", "-P", "--archive", "--no-dereference")) {
+      for (const source of sources) {
+        const text = linkText(call, source);
+        if (text !== undefined) makeLink(call, text, destination);
+      }
     }
     if (hasOption(read, "-s", "--symbolic-link", "-l", "--link")) {
       for (const source of sources) makeLink(call, source, destination);
@@ -87,9 +97,21 @@ const mv: CallReader = (call) => {
     : read.operands;
   const destination = into ?? read.operands.at(-1) ?? "";
   if (sources.length === 0) return EMPTY_STREAM;
-  for (const source of sources) writes(call, source, "tree");
+  const texts = sources.map((source) => linkText(call, source));
+  for (const source of sources) {
+    writes(call, source, "tree");
+    forgetLink(call, source);
+  }
   // The destination's entry is replaced, a link to a directory is entered.
-  writeInto(call, destination, sources);
+  if (
+    into === undefined &&
+    (replacesLink(call, destination) ||
+      hasOption(read, "-T", "--no-target-directory"))
+  ) writes(call, destination, "entry");
+  else writeInto(call, destination, sources);
+  for (const text of texts) {
+    if (text !== undefined) makeLink(call, text, destination);
+  }
   if (sources.length === 1) {
     call.context.keepFile(
       destination,
@@ -100,22 +122,6 @@ const mv: CallReader = (call) => {
   }
   return EMPTY_STREAM;
 };
-
-/** Remembers a link, so that later writes of the same command are seen through it. */
-function makeLink(call: Call, target: string, link: string): void {
-  const { boundary } = call.context;
-  for (const cwd of call.state.cwd) {
-    const path = boundary.resolve(link, cwd, false);
-    if (path === undefined) continue;
-    const isPlace = /(?:^|\/)\.{0,2}$/.test(link) ||
-      boundary.linkAt(path) === null ||
-      boundary.roots.includes(path) || call.state.cwd.includes(path);
-    boundary.links.set(
-      isPlace ? joinPath(path, lastPart(target)) : path,
-      target,
-    );
-  }
-}
 
 const ln: CallReader = (call) => {
   const read = readOptions(call.args, {
@@ -132,14 +138,15 @@ const ln: CallReader = (call) => {
   const mode = /(?:^|\/)\.{0,2}$/.test(place) ? "content" : "entry";
   // A link that leads to a directory is replaced, not entered.
   const replaces = into === undefined &&
-    hasOption(
-      read,
-      "-n",
-      "-T",
-      "-h",
-      "--no-dereference",
-      "--no-target-directory",
-    );
+      hasOption(
+        read,
+        "-n",
+        "-T",
+        "-h",
+        "--no-dereference",
+        "--no-target-directory",
+      ) ||
+    into === undefined && operands.length > 1 && replacesLink(call, place);
   for (const target of targets) {
     if (operands.length < 2 && into === undefined) {
       writes(call, joinPath(".", lastPart(target)), "entry");
@@ -169,7 +176,9 @@ const install: CallReader = (call) => {
     for (const path of read.operands) writes(call, path);
   } else if (into !== undefined) writeInto(call, into, read.operands);
   else if (read.operands.length > 1) {
-    writeInto(call, read.operands.at(-1) ?? "", read.operands.slice(0, -1));
+    const destination = read.operands.at(-1) ?? "";
+    if (replacesLink(call, destination)) writes(call, destination, "entry");
+    else writeInto(call, destination, read.operands.slice(0, -1));
   }
   return EMPTY_STREAM;
 };
@@ -381,10 +390,22 @@ const restic: CallReader = (call) => {
   return UNKNOWN_STREAM;
 };
 
+/** `rm`, `unlink`: what they take away leads nowhere from then on. */
+const remove: CallReader = (call) => {
+  applyTable(call);
+  const read = readOptions(call.args, { takes: "" });
+  if (!hasOption(read, "-i", "-I", "--interactive", "--help", "--version")) {
+    for (const path of read.operands) forgetLink(call, path);
+  }
+  return EMPTY_STREAM;
+};
+
 /** The programs by name. */
 export const COPIES: Readonly<Record<string, CallReader>> = {
   cp,
   copy: cp,
+  rm: remove,
+  unlink: remove,
   mv,
   ln,
   link: ln,

@@ -60,7 +60,7 @@ const perl: CallReader = (call) => {
   }
   const files = codes.length > 0 ? operands : operands.slice(1);
   if (inPlace) {
-    for (const path of files) writes(call, path, "content", IN_PLACE);
+    for (const path of files) writes(call, path, "entry", IN_PLACE);
   }
   for (const code of codes) scanCode(call, code, "perl", files);
   if (codes.length === 0) {
@@ -83,7 +83,7 @@ const ruby: CallReader = (call) => {
   const inPlace = call.args.some((arg) => /^-[naplsW\d]*i/.test(arg));
   const files = codes.length > 0 ? read.operands : read.operands.slice(1);
   if (inPlace) {
-    for (const path of files) writes(call, path, "content", IN_PLACE);
+    for (const path of files) writes(call, path, "entry", IN_PLACE);
   }
   for (const code of codes) scanCode(call, code, "ruby", files);
   if (codes.length === 0) {

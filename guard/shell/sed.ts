@@ -54,7 +54,9 @@ export const readSed: CallReader = (call) => {
     operands = operands.slice(1);
   }
   if (inPlace) {
-    for (const path of operands) writes(call, path, "content", IN_PLACE);
+    // A new file takes the place of the old one, and of a link.
+    const mode = hasOption(read, "--follow-symlinks") ? "content" : "entry";
+    for (const path of operands) writes(call, path, mode, IN_PLACE);
   }
   // Scripts are joined by newlines: text of `a\` goes on in the next one.
   readScript(call, scripts.join("\n"));

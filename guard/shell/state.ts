@@ -119,6 +119,9 @@ export function elementOf(name: string, key: string): string {
   return `${name}[${key}]`;
 }
 
+/** Nothing is gone. */
+const NONE: ReadonlySet<string> = new Set();
+
 /** A shell: directory, variables, functions. A fork sees its parent and keeps its own changes. */
 export class State {
   /** Where it may be. */
@@ -137,6 +140,8 @@ export class State {
   readonly traps: string[] = [];
   /** While a function runs: what its local variables were before. */
   locals: Map<string, Variable | undefined> | undefined;
+  /** Links that were on disk and are taken away by now, by their resolved paths. */
+  gone: ReadonlySet<string> = NONE;
   /** Set by a command after which nothing of this list runs. */
   ended = false;
   readonly #parent: State | undefined;
@@ -167,6 +172,7 @@ export class State {
     child.positional = this.positional;
     child.name = this.name;
     child.stack = this.stack;
+    child.gone = this.gone;
     return child;
   }
 
@@ -309,6 +315,9 @@ export class State {
     const places = maybeNone ? [this, ...live] : live;
     this.cwd = places.map((branch) => branch.cwd).reduce(union);
     this.oldCwd = places.map((branch) => branch.oldCwd).reduce(union);
+    this.gone = places.map((branch) => branch.gone).reduce((a, b) =>
+      a === b ? a : a.intersection(b)
+    );
     this.lastWord = places.map((branch) => branch.lastWord).reduce(union);
     for (const branch of live) {
       for (const [name, node] of branch.#functions) {

@@ -15,6 +15,8 @@ export interface VerbSpec extends OptionGrammar {
   operands?: "all" | "last" | "final" | "rest" | "first" | "second";
   /** How it touches them. */
   mode?: EffectMode;
+  /** A link itself, not what it leads to, is touched when one of these options is given. */
+  entry?: string;
   /** Operands are written only when one of these options is given. */
   onlyWith?: string;
   /** Nothing is written when one of these options is given. */

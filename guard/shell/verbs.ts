@@ -164,7 +164,14 @@ function applySpec(
     : chosen(read.operands, spec.operands);
   for (const path of paths) {
     if (path === "-" || isRemote(path)) continue;
-    writes(place, path.replace(/^file:\/\//, ""), spec.mode, name);
+    const itself = spec.entry !== undefined &&
+      hasOption(read, ...spec.entry.split(" "));
+    writes(
+      place,
+      path.replace(/^file:\/\//, ""),
+      itself ? "entry" : spec.mode,
+      name,
+    );
   }
   if (paths.length === 0) {
     writesHere(place, spec, read, written, treeOf(read, spec) ?? tree);
