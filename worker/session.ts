@@ -213,7 +213,7 @@ export class Session {
    * Calls a function after each change.
    *
    * @param watcher The function.
-   * @returns Ends it.
+   * @returns A function that ends it.
    */
   watch(watcher: (change: SessionChange) => void): () => void {
     return this.#watchers.add(watcher);
@@ -223,7 +223,7 @@ export class Session {
    * Calls a function after each verdict.
    *
    * @param listener The function.
-   * @returns Ends it.
+   * @returns A function that ends it.
    */
   onVerdict(listener: (judged: JudgedCall) => void): () => void {
     return this.#judged.add(listener);
