@@ -3,7 +3,13 @@
  *
  * @module
  */
-import { closest, UsageError } from "@bulkhead/sandbox/command";
+import {
+  closest,
+  describeFailure,
+  type Failure,
+  UsageError,
+} from "@bulkhead/sandbox/command";
+import { InstallError } from "./_install_error.ts";
 import { quote, quoteWhole } from "./_text.ts";
 
 /** A person or the system has ended the command. */
@@ -23,6 +29,14 @@ export class NotLoadedError extends Error {
     this.name = "NotLoadedError";
     this.fix = fix;
   }
+}
+
+/** What to tell of an error; an install says by its own code what went wrong. */
+export function failureOf(error: unknown): Failure {
+  const failure = describeFailure(error);
+  return error instanceof InstallError
+    ? { ...failure, code: error.code }
+    : failure;
 }
 
 /** The error for plugins that are switched off. */

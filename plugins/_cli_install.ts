@@ -4,12 +4,11 @@
  * @module
  */
 import {
-  describeFailure,
   type Failure,
   printResult,
   UsageError,
 } from "@bulkhead/sandbox/command";
-import { unknownWord } from "./_cli_errors.ts";
+import { failureOf, unknownWord } from "./_cli_errors.ts";
 import { absolute } from "./_cli_input.ts";
 import type { Command, Verb } from "./_cli_shared.ts";
 import { printable, quote } from "./_text.ts";
@@ -130,26 +129,10 @@ async function runUpdate(command: Command): Promise<number> {
     } catch (error) {
       // One that fails does not cost the others; an interruption costs them all.
       if (!(error instanceof InstallError)) throw error;
-      done.push({ name: plugin.name, error: describeFailure(error) });
+      done.push({ name: plugin.name, error: failureOf(error) });
     }
   }
   const failed = done.filter((each) => "error" in each).length;
-  if (command.json) {
-    const error = {
-      code: "update_failed",
-      message: `${failed} of ${done.length} plugins were not updated`,
-    };
-    command.io.out(
-      `${
-        JSON.stringify({
-          schema: 1,
-          ok: failed === 0,
-          ...(failed === 0 ? {} : { error }),
-          plugins: done,
-        })
-      }\n`,
-    );
-  }
   for (const each of done) {
     if ("error" in each) {
       command.note(`error: ${each.name}: ${each.error.message}`);
@@ -163,7 +146,13 @@ async function runUpdate(command: Command): Promise<number> {
       );
     }
   }
-  return failed === 0 ? 0 : 1;
+  return command.finish(
+    { plugins: done },
+    failed === 0 ? undefined : {
+      code: "update_failed",
+      message: `${failed} of ${done.length} plugins were not updated`,
+    },
+  );
 }
 
 async function updateOne(

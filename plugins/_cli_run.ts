@@ -66,22 +66,11 @@ async function runCall(command: Command): Promise<number> {
   }
   const failed = result.isError === true;
   if (command.json) {
-    const error = {
-      code: "tool_failed",
-      message: resultText(result).split("\n", 1)[0] ?? "",
-    };
-    command.io.out(
-      `${
-        JSON.stringify({
-          schema: 1,
-          ok: !failed,
-          ...(failed ? { error } : {}),
-          tool: tool.name,
-          result,
-        })
-      }\n`,
+    const [message = ""] = resultText(result).split("\n", 1);
+    return command.finish(
+      { tool: tool.name, result },
+      failed ? { code: "tool_failed", message } : undefined,
     );
-    return failed ? 1 : 0;
   }
   // A program that reads the answer gets it as it is; a terminal would act on what is in it.
   const onTerminal = command.io.isTerminal ||

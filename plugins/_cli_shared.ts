@@ -6,6 +6,7 @@
 import { bulkheadHome } from "@bulkhead/sandbox";
 import {
   type CommandIo,
+  type Failure,
   type Flags,
   type FlagSpec,
   paint,
@@ -158,6 +159,21 @@ export class Command {
   /** Prints a line for people; nothing with `--json`. */
   say(line: string): void {
     if (!this.json) this.io.out(`${line}\n`);
+  }
+
+  /**
+   * Ends a command that shows what it found also when it failed.
+   *
+   * @param found What `--json` prints beside the outcome.
+   * @param error What is wrong, if anything is.
+   * @returns The exit code.
+   */
+  finish(found: object, error?: Failure): number {
+    if (this.json) {
+      const outcome = error === undefined ? { ok: true } : { ok: false, error };
+      this.io.out(`${JSON.stringify({ schema: 1, ...outcome, ...found })}\n`);
+    }
+    return error === undefined ? 0 : 1;
   }
 
   /** Prints a line beside the result. */

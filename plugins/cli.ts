@@ -16,10 +16,11 @@ import {
   processIo,
   UsageError,
 } from "@bulkhead/sandbox/command";
-import { check, doctor, list } from "./_cli_inspect.ts";
+import { check, doctor } from "./_cli_inspect.ts";
 import { create, install, remove, update } from "./_cli_install.ts";
+import { list } from "./_cli_list.ts";
 import { call, fire, serve } from "./_cli_run.ts";
-import { InterruptedError, unknownWord } from "./_cli_errors.ts";
+import { failureOf, InterruptedError, unknownWord } from "./_cli_errors.ts";
 import {
   Command,
   COMMON_FLAGS,
@@ -140,16 +141,8 @@ export async function pluginsCommand(
     return await verb.run(command);
   } catch (error) {
     if (error instanceof InstallError && json) {
-      const { code, message, fix } = error;
-      io.out(
-        `${
-          JSON.stringify({
-            schema: 1,
-            ok: false,
-            error: { code, message, ...(fix === undefined ? {} : { fix }) },
-          })
-        }\n`,
-      );
+      const failure = { schema: 1, ok: false, error: failureOf(error) };
+      io.out(`${JSON.stringify(failure)}\n`);
       return 1;
     }
     const code = printFailure(io, error, json);

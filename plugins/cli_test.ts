@@ -120,6 +120,12 @@ Deno.test("update --all goes on after one that fails, and says which", () =>
     );
     assertStringIncludes(all.err(), "error: one: Cannot install from");
     assertStringIncludes(all.out(), "two: updated to 0.1.0");
+    const json = person([]);
+    const update = ["update", "--all", "--json", ...flags];
+    assertEquals(await pluginsCommand(update, json.io), 1);
+    const { error, plugins } = JSON.parse(json.out());
+    assertEquals(error.code, "update_failed");
+    assertEquals(plugins[0].error.code, "bad_source");
   }));
 
 Deno.test("plugins call: a terminal does not act on what a tool answers, a program gets it as it is", () =>
