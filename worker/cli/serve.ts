@@ -1,5 +1,5 @@
 /**
- * `worker --stream …`: be the worker of one session until it ends. Takes what the original worker took, and more.
+ * `worker --stream …`: be the worker of one session until it ends. Takes what the stream worker of `fno_agents` takes, and more.
  *
  * @module
  */
@@ -20,7 +20,7 @@ import type { FleetMember } from "../fleet_nats/join.ts";
 import { guardDecider, realRoot } from "../guard_decider.ts";
 import { createPosture, isTrustedProject } from "../posture.ts";
 import { workerFiles, workerHome } from "../store/home.ts";
-import { runWorker, type Worker } from "../worker.ts";
+import { runWorker, type Worker, type WorkerOptions } from "../worker.ts";
 import { sessionFlags } from "./session_flags.ts";
 
 const FLAGS: FlagSpec = {
@@ -71,7 +71,7 @@ Is the worker of one session: starts the agent, serves <DIR>/<ID>/worker.sock, e
   --allow TOOL           a tool that may run unasked (again for more)
   --root DIR             may be written besides --cwd (again for more)
   --guard | --no-guard   judge writes, or leave it to the posture (default: judge with --agent,
-                         leave with ARGV, as the original worker does)
+                         leave with ARGV)
   --trust-project        the allow list in the project's settings counts too
   --asks attached|wait|deny     what becomes of calls that only a person can approve (default: attached)
   --ask-timeout-ms N --idle-grace-ms N --stall-ms N
@@ -94,47 +94,14 @@ export async function serve(
     io.out(SERVE_HELP);
     return 0;
   }
-  const need = (name: string): string => {
-    const value = flags.text(name);
-    if (value === undefined || value === "") {
-      throw usage(`--${name} is missing`);
-    }
-    return value;
-  };
-  if (!flags.on("stream")) throw usage("--stream is missing");
-  const shortId = need("short-id");
-  const home = absolute(need("home"));
-  checkName(home, shortId);
-  const cwd = absolute(flags.text("cwd") ?? temporary());
-  const uuid = flags.text("session-uuid");
-  const holder = flags.text("holder");
-  if ((uuid === undefined) !== (holder === undefined)) {
-    throw usage("--session-uuid and --holder go together");
-  }
-  if (flags.operands.length > 0) {
-    throw usage(
-      `"${flags.operands[0]}" is no flag; the agent's argv follows "--"`,
-    );
-  }
+  const { shortId, home, cwd, claim } = placeOf(flags);
   const options = { ...sessionFlags(flags, HELP), name: flags.text("name") };
   const driver = await driverOf(flags, bulkheadRoot(home));
   const signals = onSignals(driver);
   const log = (line: string) => io.err(`bulkhead worker ${shortId}: ${line}\n`);
-  const rules = { allow: flags.list("allow") };
-  const trustProject = flags.on("trust-project") ||
-    await isTrustedProject(cwd, Deno.env.get("HOME") ?? "/");
-  const sessionId = options.resume ?? options.sessionId ?? uuid ??
-    crypto.randomUUID();
-  const roots = await Promise.all(flags.list("root").map(realRoot));
-  const judges = [
-    ...guarded(flags) ? [await guardOf(home, [cwd, ...roots])] : [],
-    await createPosture({
-      cwd,
-      rules,
-      roots,
-      project: trustProject ? "trusted" : "untrusted",
-    }),
-  ];
+  const sessionId = options.resume ?? options.sessionId ??
+    claim?.sessionUuid ?? crypto.randomUUID();
+  const judges = await judgesOf(flags, home, cwd);
   const member = flags.text("fleet") === undefined
     ? undefined
     : await join(flags, { shortId, cwd, sessionId, log });
@@ -145,9 +112,7 @@ export async function serve(
       cwd,
       driver,
       deciders: [...member === undefined ? [] : [member.decider], ...judges],
-      ...(uuid === undefined || holder === undefined
-        ? {}
-        : { claim: { sessionUuid: uuid, holder } }),
+      ...claim === undefined ? {} : { claim },
       ...defined(options),
       ...member !== undefined && options.resume === undefined
         ? { sessionId }
@@ -163,6 +128,63 @@ export async function serve(
     await member?.close();
     signals.release();
   }
+}
+
+/** Where a worker lives and works, and what it has to claim. */
+interface Place {
+  readonly shortId: string;
+  readonly home: string;
+  readonly cwd: string;
+  readonly claim: WorkerOptions["claim"];
+}
+
+function placeOf(flags: Flags): Place {
+  const need = (name: string): string => {
+    const value = flags.text(name);
+    if (value === undefined || value === "") {
+      throw usage(`--${name} is missing`);
+    }
+    return value;
+  };
+  if (!flags.on("stream")) throw usage("--stream is missing");
+  const shortId = need("short-id");
+  const home = absolute(need("home"));
+  checkName(home, shortId);
+  const cwd = absolute(flags.text("cwd") ?? temporary());
+  const sessionUuid = flags.text("session-uuid");
+  const holder = flags.text("holder");
+  if ((sessionUuid === undefined) !== (holder === undefined)) {
+    throw usage("--session-uuid and --holder go together");
+  }
+  if (flags.operands.length > 0) {
+    throw usage(
+      `"${flags.operands[0]}" is no flag; the agent's argv follows "--"`,
+    );
+  }
+  const claim = sessionUuid === undefined || holder === undefined
+    ? undefined
+    : { sessionUuid, holder };
+  return { shortId, home, cwd, claim };
+}
+
+/** Who judges calls: the guard where writes are judged, then the posture. */
+async function judgesOf(
+  flags: Flags,
+  home: string,
+  cwd: string,
+): Promise<Decider[]> {
+  const trusted = flags.on("trust-project") ||
+    await isTrustedProject(cwd, Deno.env.get("HOME") ?? "/");
+  const roots = await Promise.all(flags.list("root").map(realRoot));
+  const posture = await createPosture({
+    cwd,
+    rules: { allow: flags.list("allow") },
+    roots,
+    project: trusted ? "trusted" : "untrusted",
+  });
+  return guarded(flags)
+    ? [await guardOf(home, [cwd, ...roots]), posture]
+    : [posture];
 }
 
 /** Bulkhead's own directory, of which the workers' is a part. */
