@@ -107,6 +107,8 @@ export interface HookOutcome {
   reason?: string;
   /** The input to use instead, from the first hook that gave one; never with a denial. */
   updatedInput?: Record<string, unknown>;
+  /** The declared name of the plugin whose hook gave it. */
+  updatedBy?: string;
   /** What to add to the model's context, in the order of plugins and manifests. */
   additionalContext: string[];
   /** How every hook went, in the same order. */
@@ -265,10 +267,11 @@ function combine(ran: readonly Ran[]): HookOutcome {
 
 /** The first rewrite counts; a second one is reported, never mixed in. */
 function chooseInput(ran: readonly Ran[], outcome: HookOutcome): void {
-  ran.forEach(({ answer }, index) => {
+  ran.forEach(({ hook, answer }, index) => {
     if (answer.updatedInput === undefined) return;
     if (outcome.updatedInput === undefined) {
       outcome.updatedInput = answer.updatedInput;
+      outcome.updatedBy = hook.plugin;
       return;
     }
     const report = outcome.reports[index];

@@ -115,6 +115,30 @@ Deno.test("run: a pre_tool hook denies a call that guard and posture would allow
   });
 });
 
+Deno.test("run: a call that a hook has changed is what a person is asked about, and what runs", async () => {
+  const answer = JSON.stringify({
+    updatedInput: { command: "echo changed > in.txt" },
+  });
+  const manifest =
+    `[[hooks]]\nevent = "pre_tool"\ncommand = "/bin/echo"\nargs = ['${answer}']\nmatcher = "Bash"\n`;
+  const script = {
+    schema: 1,
+    turns: [{
+      steps: [{ message: [{ tool: "Bash", input: { command: "echo hi" } }] }],
+    }],
+  };
+  await withHooks(manifest, script, async (run, _log, ws) => {
+    const { code, out } = await run("--approve", "hello");
+    assertEquals(code, 0, out);
+    assertStringIncludes(
+      out,
+      "plugin watch changed it to echo changed > in.txt",
+    );
+    assertStringIncludes(out, "--approve: Bash echo changed > in.txt");
+    assertEquals(await Deno.readTextFile(`${ws}/in.txt`), "changed\n");
+  });
+});
+
 Deno.test("run: a user_prompt hook refuses the prompt, and nothing is sent", async () => {
   const manifest =
     `[[hooks]]\nevent = "user_prompt"\ncommand = "./note.sh"\nargs = ["2"]\n`;

@@ -122,11 +122,24 @@ export class Judge {
       }
       const changed = { ...call, input: first.updatedInput };
       return settle(this.#list(changed, 0, undefined), (second) => {
-        if (second.decision === "deny") return second;
+        if (second.decision === "deny") {
+          return {
+            ...second,
+            reason: `${second.reason ?? "denied"} (the call as ${
+              first.updatedBy ?? "a decider"
+            } changed it)`,
+          };
+        }
         const stricter = RANK[second.decision] > RANK[first.decision]
           ? second
           : first;
-        return { ...stricter, updatedInput: first.updatedInput };
+        return {
+          ...stricter,
+          updatedInput: first.updatedInput,
+          ...first.updatedBy === undefined
+            ? {}
+            : { updatedBy: first.updatedBy },
+        };
       });
     });
   }
@@ -293,13 +306,19 @@ function merge(
   name: string,
 ): Verdict | undefined {
   if (next === null) return sofar;
-  const named = next.by === undefined ? { ...next, by: name } : next;
+  const named: Verdict = {
+    ...next,
+    by: next.by ?? name,
+    ...next.updatedInput === undefined
+      ? {}
+      : { updatedBy: next.updatedBy ?? next.by ?? name },
+  };
   if (sofar === undefined) return named;
   if (named.decision === "deny") return named;
   const [winner, other] = RANK[named.decision] > RANK[sofar.decision]
     ? [named, sofar]
     : [sofar, named];
-  const updatedInput = named.updatedInput ?? sofar.updatedInput;
+  const changer = named.updatedInput === undefined ? sofar : named;
   const contexts = [sofar.additionalContext, named.additionalContext].filter((
     text,
   ) => text !== undefined);
@@ -308,7 +327,12 @@ function merge(
     ...((winner.reason ?? other.reason) === undefined
       ? {}
       : { reason: winner.reason ?? other.reason }),
-    ...(updatedInput === undefined ? {} : { updatedInput }),
+    ...(changer.updatedInput === undefined ? {} : {
+      updatedInput: changer.updatedInput,
+      ...changer.updatedBy === undefined
+        ? {}
+        : { updatedBy: changer.updatedBy },
+    }),
     ...(contexts.length === 0
       ? {}
       : { additionalContext: contexts.join("\n") }),

@@ -164,18 +164,21 @@ Deno.test("Judge: changed arguments are judged again before they count", async (
     decision: "allow",
     updatedInput: { file_path: "/etc/passwd" },
   });
-  assertEquals(
-    (await new Judge([guard, rewriter]).judge(call())).decision,
+  const denied = await new Judge([guard, rewriter]).judge(call());
+  assertEquals([denied.decision, denied.reason], [
     "deny",
-  );
+    "outside (the call as hook changed it)",
+  ]);
   const harmless = always("hook", {
     decision: "allow",
     updatedInput: { file_path: "b" },
   });
   const verdict = await new Judge([guard, harmless]).judge(call());
-  assertEquals([verdict.decision, verdict.updatedInput], ["allow", {
-    file_path: "b",
-  }]);
+  assertEquals([verdict.decision, verdict.updatedInput, verdict.updatedBy], [
+    "allow",
+    { file_path: "b" },
+    "hook",
+  ]);
 });
 
 Deno.test("Judge.recall() gives the verdict of the same call once, and judges anew what has changed", async () => {

@@ -33,6 +33,8 @@ export interface SessionAsksPort {
 export class SessionAsks {
   readonly #port: SessionAsksPort;
   readonly #book: AskBook;
+  /** The questions whose arguments a decider has changed: a person says yes to those, so they are what runs. */
+  readonly #changed = new Set<string>();
   #answerers = 0;
 
   /**
@@ -141,7 +143,7 @@ export class SessionAsks {
     }
     const policy = this.#port.options.asks ?? "attached";
     if (policy === "wait" || (policy === "attached" && this.#answerers > 0)) {
-      this.#book.hold(frame, verdict.reason);
+      this.#hold(frame, verdict);
       return false;
     }
     const reason = verdict.reason ?? "nobody is there to approve the call";
@@ -155,6 +157,17 @@ export class SessionAsks {
     );
     this.#answerAgent(frame.request_id, { decision: "deny", reason });
     return true;
+  }
+
+  #hold(frame: ControlRequestFrame, verdict: Verdict): void {
+    const { updatedInput, updatedBy, reason } = verdict;
+    if (updatedInput === undefined) return this.#book.hold(frame, reason);
+    this.#changed.add(frame.request_id);
+    const changed = `${updatedBy ?? "a decider"} changed the call`;
+    this.#book.hold(
+      { ...frame, input: updatedInput },
+      reason === undefined ? changed : `${changed}; ${reason}`,
+    );
   }
 
   #answerAgent(id: string, answer: AskAnswer): void {
@@ -179,8 +192,15 @@ export class SessionAsks {
     end: "answered" | "expired" | "withdrawn",
     answer?: AskAnswer,
   ): void {
+    const changed = this.#changed.delete(ask.id);
     if (answer !== undefined) {
-      this.#answerAgent(ask.id, answer);
+      this.#answerAgent(
+        ask.id,
+        changed && answer.decision === "allow" &&
+          answer.updatedInput === undefined
+          ? { ...answer, updatedInput: ask.input }
+          : answer,
+      );
       this.#port.state.answered(ask.id);
       if (answer.decision === "deny") {
         this.#port.turns.denied({

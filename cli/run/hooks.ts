@@ -50,7 +50,8 @@ export class SessionHooks {
       tool: toolOf(call),
     });
     if (outcome === undefined) return null;
-    const { decision, reason, updatedInput, additionalContext } = outcome;
+    const { decision, reason, updatedInput, updatedBy, additionalContext } =
+      outcome;
     if (
       decision === undefined && updatedInput === undefined &&
       additionalContext.length === 0
@@ -61,7 +62,9 @@ export class SessionHooks {
       decision: decision ?? "undecided",
       ...reason === undefined ? {} : { reason },
       ...by === "" ? {} : { by: `plugin ${by}` },
-      ...updatedInput === undefined ? {} : { updatedInput },
+      ...updatedInput === undefined
+        ? {}
+        : { updatedInput, updatedBy: `plugin ${updatedBy}` },
       ...additionalContext.length === 0
         ? {}
         : { additionalContext: additionalContext.join("\n") },

@@ -103,7 +103,8 @@ class TextRenderer implements Renderer {
     }
   }
 
-  verdict(call: ToolCall, { decision, reason, by }: Verdict): void {
+  verdict(call: ToolCall, verdict: Verdict): void {
+    const { decision, reason, by, updatedInput, updatedBy } = verdict;
     const { green, red, yellow, dim, bold } = this.#paint;
     const who = by === undefined ? "" : ` by ${by}`;
     const said = decision === "allow"
@@ -117,6 +118,12 @@ class TextRenderer implements Renderer {
         dim(describeInput(call.input, this.#workspace))
       }${agent}  ${said}`,
     );
+    if (updatedInput !== undefined) {
+      const input = describeInput(updatedInput, this.#workspace);
+      this.#line(
+        `  ${dim("│")} ${visible(`${updatedBy} changed it to ${input}`)}`,
+      );
+    }
     if (decision !== "allow" && reason !== undefined) {
       // The posture speaks of a session without a person; here one may be asked.
       const why = decision === "deny"
@@ -179,6 +186,10 @@ export function jsonRenderer(io: CommandIo): Renderer {
         decision: verdict.decision,
         ...verdict.by === undefined ? {} : { by: verdict.by },
         ...verdict.reason === undefined ? {} : { reason: verdict.reason },
+        ...verdict.updatedInput === undefined ? {} : {
+          updated_input: verdict.updatedInput,
+          updated_by: verdict.updatedBy,
+        },
         ...call.toolUseId === undefined ? {} : { tool_use_id: call.toolUseId },
         ...call.agentId === undefined ? {} : { agent_id: call.agentId },
       }),

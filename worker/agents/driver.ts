@@ -42,6 +42,8 @@ export interface Verdict {
   readonly by?: string;
   /** Arguments that replace the call's own. They are judged again before they count. */
   readonly updatedInput?: unknown;
+  /** Who replaced them, where that is not who decided. */
+  readonly updatedBy?: string;
   /** Text that the model gets along with the call. */
   readonly additionalContext?: string;
 }
