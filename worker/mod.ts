@@ -35,7 +35,7 @@ export {
   StreamJsonDriver,
   type StreamJsonOptions,
 } from "./agents/stream_json.ts";
-export type { GuardMarker } from "@bulkhead/guard";
+export type { GuardMarker, MarkerTools } from "@bulkhead/guard";
 export type { OpenAsk } from "./asks.ts";
 export { connect, WorkerClient } from "./client.ts";
 export type * from "./client_types.ts";
