@@ -302,14 +302,19 @@ Deno.test("run: --approve answers a question by the option that says yes", async
   });
 });
 
-Deno.test("run: a guard that allows writes everywhere says so", async () => {
-  await withRunWorld(async ({ env, playing }) => {
+Deno.test("run: a guard that allows writes everywhere, or in the whole home, says so", async () => {
+  await withRunWorld(async ({ env, playing, dir }) => {
     const args = await playing([{ say: "hi" }]);
-    const { code, err } = await bulkhead([...args, "--root", "/", "go"], {
-      env,
-    });
-    assertEquals(code, 0, err);
-    assertStringIncludes(err, "WARNING: a root is /");
+    for (const root of ["/", dir]) {
+      const { code, err } = await bulkhead([...args, "--root", root, "go"], {
+        env: { ...env, HOME: dir },
+      });
+      assertEquals(code, 0, err);
+      assertStringIncludes(
+        err,
+        root === "/" ? "WARNING: a root is /:" : `a root is the home ${dir}:`,
+      );
+    }
   });
 });
 

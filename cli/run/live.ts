@@ -114,10 +114,16 @@ export class LiveSession {
         "WARNING: --no-guard: nothing judges where this agent writes",
       );
     }
-    if (args.guard && this.#parts.roots.includes("/")) {
-      render.warn(
-        "WARNING: a root is /: the guard allows writes everywhere but in Bulkhead's own files",
-      );
+    for (const root of args.guard ? this.#parts.roots : []) {
+      if (root === "/") {
+        render.warn(
+          "WARNING: a root is /: the guard allows writes everywhere but in Bulkhead's own files",
+        );
+      } else if (root === Deno.env.get("HOME")) {
+        render.warn(
+          `WARNING: a root is the home ${root}: the guard allows writes to your shell's and your programs' own files, and plugins may read them`,
+        );
+      }
     }
     if (kind === "none") {
       render.warn(
