@@ -19,6 +19,8 @@ export interface CommandIo {
   readonly canAsk: boolean;
   /** Whether to colour what is printed on standard output. */
   readonly color: boolean;
+  /** Whether who read standard output has gone: a command that only shows things may end. */
+  readonly unread?: boolean;
 }
 
 /**
@@ -38,16 +40,23 @@ export interface CommandIo {
  */
 export function processIo(): CommandIo {
   const isTerminal = Deno.stdout.isTerminal();
+  let unread = false;
   return {
     get stdin(): ReadableStream<Uint8Array> {
       return Deno.stdin.readable;
     },
-    out: (text) => void writeAll(Deno.stdout, new TextEncoder().encode(text)),
+    out(text) {
+      const taken = writeAll(Deno.stdout, new TextEncoder().encode(text));
+      if (!taken) unread = true;
+    },
     err: (text) => void writeAll(Deno.stderr, new TextEncoder().encode(text)),
     bytes: (stream, chunk) => writeAll(Deno[stream], chunk),
     isTerminal,
     canAsk: isTerminal && Deno.stdin.isTerminal(),
     color: isTerminal && !noColor(),
+    get unread(): boolean {
+      return unread;
+    },
   };
 }
 
