@@ -193,6 +193,24 @@ Deno.test("confined: a granted unix socket directory can be used by name only", 
   );
 });
 
+Deno.test("probeIsolation() takes no bwrap that the directory it was started in offers", async () => {
+  const path = Deno.env.get("PATH") ?? "";
+  const dir = await Deno.makeTempDir();
+  const bin = `${dir}/node_modules/.bin`;
+  await Deno.mkdir(bin, { recursive: true });
+  await Deno.writeTextFile(`${bin}/bwrap`, "#!/bin/sh\nexit 0\n", {
+    mode: 0o755,
+  });
+  try {
+    Deno.env.set("PATH", `${bin}:${path}`);
+    const { detail } = await probeIsolation();
+    assert(!detail.includes(dir), detail);
+  } finally {
+    Deno.env.set("PATH", path);
+    await Deno.remove(dir, { recursive: true });
+  }
+});
+
 Deno.test("isolate() refuses without a backend and names the fix", async () => {
   const error = new IsolationUnavailableError(
     "bubblewrap (bwrap) is not on PATH",

@@ -21,7 +21,8 @@ export interface BubblewrapProbe {
  * @returns What was found.
  */
 export async function findBubblewrap(path: string): Promise<BubblewrapProbe> {
-  const program = findExecutable("bwrap", "/", path) ?? undefined;
+  const program = findExecutable("bwrap", "/", ownDirectories(path)) ??
+    undefined;
   if (program === undefined) {
     return {
       program,
@@ -61,6 +62,24 @@ export async function findBubblewrap(path: string): Promise<BubblewrapProbe> {
       detail: `bubblewrap at "${program}" does not start: ${reason}`,
     };
   }
+}
+
+/**
+ * The PATH without what belongs to the directory that we were started in: npx and npm put
+ * its `node_modules/.bin` first, and what confines must not be the workspace's to choose.
+ */
+function ownDirectories(path: string): string {
+  let here: string | undefined;
+  try {
+    here = Deno.cwd();
+  } catch {
+    // Gone, or not ours to know.
+  }
+  return path.split(":").filter((dir) =>
+    isSystem(dir) ||
+    !dir.endsWith("/node_modules/.bin") &&
+      (here === undefined || here === "/" || !isInside(dir, here))
+  ).join(":");
 }
 
 /** The command that would make bubblewrap work. */
