@@ -16,7 +16,7 @@ command = "cat"
 name = "hang"
 command = "sh"
 args = ["-c", "echo partial; sleep 3600"]
-timeout_ms = 2000
+timeout_ms = 5000
 [[tools]]
 name = "flood"
 command = "sh"
@@ -69,7 +69,7 @@ Deno.test("execute() ends at the deadline, says so and keeps what came before", 
   assertEquals(result.isError, true);
   assertEquals(
     resultText(result),
-    "partial\n\nplugin tool `plugin__demo__hang` timed out after 2s",
+    "partial\n\nplugin tool `plugin__demo__hang` timed out after 5s",
   );
   assertEquals(result.details?.timedOut, true);
 });
@@ -78,7 +78,7 @@ Deno.test("execute() leaves no grandchild behind", async () => {
   await using world = await World.create();
   await world.plugin(
     "demo",
-    '[[tools]]\nname = "spawns"\ncommand = "./spawn_worker.sh"\ntimeout_ms = 2000\n',
+    '[[tools]]\nname = "spawns"\ncommand = "./spawn_worker.sh"\ntimeout_ms = 5000\n',
     {
       "spawn_worker.sh": script(
         'sleep 3600 &\necho $! > "$WORKSPACE_DIR/worker.pid"\nwait',
@@ -111,7 +111,7 @@ Deno.test("execute() is bounded by the tighter of two deadlines", async () => {
 
 Deno.test("execute() is cancelled by a signal, before and during the run", async () => {
   await using world = await World.create();
-  await world.plugin("demo", MANIFEST.replace("2000", "60000"));
+  await world.plugin("demo", MANIFEST.replace("5000", "60000"));
   const tool = await world.tool("plugin__demo__hang");
   const before = await tool.execute({}, { signal: AbortSignal.abort() });
   assertEquals(before.details?.aborted, true);
