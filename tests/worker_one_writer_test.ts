@@ -12,8 +12,10 @@ import {
   type AgentStarted,
   processStart,
   readClaim,
+  readRegistry,
   runWorker,
   scriptedDriver,
+  StreamJsonDriver,
   type WorkerOptions,
 } from "@bulkhead/worker";
 import { eventually } from "./support/eventually.ts";
@@ -178,6 +180,33 @@ Deno.test("worker: a session that an agent goes over to while it runs is claimed
   assertEquals((await world.state("b")).status, "exited");
   assertEquals((await claimOf(world, uuid))?.holder, "stream:a");
   assertEquals((await first.ask("still here")).outcome, "completed");
+});
+
+Deno.test("worker: a session that is named at once, or while it runs, is claimed and on the record", async () => {
+  await using world = await WorkerWorld.make();
+  const named = (id: string) =>
+    `echo '{"type":"system","subtype":"init","session_id":"${id}"}'`;
+  const driver = new StreamJsonDriver({
+    name: "early",
+    argv: () => [
+      "sh",
+      "-c",
+      `${named("s-one")}; read -r line; ${named("s-two")}; cat >/dev/null`,
+    ],
+    gate: false,
+  });
+  await using worker = await start(world, "a", { driver, name: "a demo" });
+  for (const id of ["s-one", "s-two"]) {
+    await eventually(
+      `the session "${id}" is claimed and written down`,
+      async () =>
+        await claimOf(world, id) !== undefined &&
+        (await world.state("a")).session_id === id &&
+        (await readRegistry(world.home)).rows[0]?.harness_session_id === id,
+      20_000,
+    );
+    if (id === "s-one") await worker.send("go on");
+  }
 });
 
 Deno.test("worker: an agent that a killed worker of another name has left on the session is ended first", async () => {

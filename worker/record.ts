@@ -42,6 +42,7 @@ export class WorkerRecord {
   #deaths = 0;
   #startedAt = performance.now();
   #events: Promise<void> = Promise.resolve();
+  #ended = false;
 
   /**
    * Makes the record of a worker; nothing is written.
@@ -108,7 +109,12 @@ export class WorkerRecord {
    */
   async goneOver(sessionId: string | undefined): Promise<void> {
     await this.claim(sessionId);
-    if (sessionId === undefined) return;
+    if (sessionId === undefined || this.#ended) return;
+    this.#events = this.#events.then(() => this.#writeSession(sessionId));
+    await this.#events;
+  }
+
+  async #writeSession(sessionId: string): Promise<void> {
     await this.#change({ session_id: sessionId });
     if (this.#options.name === undefined) return;
     await this.#attempt("write the registry", async () => {
@@ -188,6 +194,7 @@ export class WorkerRecord {
     session: Session,
   ): Promise<void> {
     const { shortId } = this.#options;
+    this.#ended = true;
     const data = {
       short_id: shortId,
       lane: "stream",

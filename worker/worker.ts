@@ -69,6 +69,7 @@ export class Worker implements AsyncDisposable {
       started: AgentStarted;
       record: WorkerRecord;
       socket: OwnedSocket;
+      claimed: string | undefined;
     },
   ) {
     this.#options = options;
@@ -87,12 +88,13 @@ export class Worker implements AsyncDisposable {
       session: parts.session,
       shutdown: () => this.#close("shutdown").then(() => {}),
     });
-    this.#claimed = this.session.sessionId;
-    this.session.watch(() => {
+    this.#claimed = parts.claimed;
+    const look = () => {
       if (this.session.sessionId !== this.#claimed) this.#claimTold();
       this.#considerIdle();
-    });
-    this.#considerIdle();
+    };
+    this.session.watch(look);
+    look();
     this.session.ended.then((end) => this.#finish(end)).catch((error) =>
       this.#rejectEnded(error)
     );
@@ -226,7 +228,7 @@ export class Worker implements AsyncDisposable {
   /** Some agents name their session only with its first turn, or go over to another. */
   #claimTold(): void {
     this.#claimed = this.session.sessionId;
-    this.#record.claim(this.#claimed).catch((error) => {
+    this.#record.goneOver(this.#claimed).catch((error) => {
       this.#options.log?.(reasonOf(error));
       return this.#close("session-held");
     }).catch((error) => this.#rejectEnded(error));
@@ -302,10 +304,11 @@ export async function runWorker(options: WorkerOptions): Promise<Worker> {
     });
     const started = await startSession(session, record, options);
     try {
-      if (started.resumable !== false) await record.claim(session.sessionId);
+      const claimed = session.sessionId;
+      if (started.resumable !== false) await record.claim(claimed);
       await record.live(session);
       const socket = await OwnedSocket.bind(record.socketPath);
-      return new Worker(options, { session, started, record, socket });
+      return new Worker(options, { session, started, record, socket, claimed });
     } catch (error) {
       await session.close();
       throw error;

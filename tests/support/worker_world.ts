@@ -6,6 +6,7 @@
 
 import { assert } from "@std/assert";
 import { fromFileUrl } from "@std/path";
+import { denoEntry } from "@bulkhead/sandbox";
 import {
   argvDriver,
   encodeMessage,
@@ -131,7 +132,13 @@ export class WorkerWorld implements AsyncDisposable {
 
   /** The environment of a worker that is a process of its own. */
   get environment(): Record<string, string> {
-    return { FNO_CLAIMS_ROOT: this.root, BULKHEAD_TEST_WORLD: this.root };
+    // Whatever HOME a test gives it, its modules are where ours are.
+    const { env } = denoEntry(import.meta.url, { permissions: [] });
+    return {
+      ...env,
+      FNO_CLAIMS_ROOT: this.root,
+      BULKHEAD_TEST_WORLD: this.root,
+    };
   }
 
   /** The command line of a worker that is a process of its own. */
