@@ -113,6 +113,11 @@ const CHECKS: Record<string, Check> = {
       ? undefined
       : `found ${JSON.stringify(warnings)}`;
   },
+  noWarnings: (wanted, { warnings }) => same(wanted, warnings?.length === 0),
+  configError: (wanted, seen) =>
+    typeof wanted === "boolean"
+      ? same(wanted, seen.outcome === "error")
+      : relationCheck("errorContains")?.(wanted, seen),
   warningsAtMost: (wanted, { warnings }) => atMost(wanted, warnings?.length),
   prompted: (wanted, { prompts }) => same(wanted, (prompts ?? []).length > 0),
 
@@ -137,6 +142,8 @@ const CHECKS: Record<string, Check> = {
 
   // Hooks.
   blocked: (wanted, { blocked }) => same(wanted, blocked),
+  allowed: (wanted, { blocked }) => same(wanted, blocked === false),
+  notFired: (wanted, { fired }) => same(wanted, fired === 0),
   decision: (wanted, { decision }) => {
     const alike: Record<string, string> = { block: "deny", approve: "allow" };
     const word = typeof wanted === "string" ? alike[wanted] ?? wanted : wanted;

@@ -32,7 +32,10 @@ const SUBJECTS: [RegExp, (seen: Observation) => Subject][] = [
     /^(?:warnings?|notices?|lines?|printed|log|diagnostics?|problems?)$/,
     (seen) => lines(seen.lines),
   ],
-  [/^(?:prompts?|questions?|asked)(?:Text)?$/, (seen) => lines(seen.prompts)],
+  [
+    /^(?:prompts?|questions?|asked|diffs?)(?:Text)?$/,
+    (seen) => lines(seen.prompts),
+  ],
   [/^(?:failures?|hookErrors?)$/, (seen) => lines(seen.failures)],
   [
     /^(?:additionalContexts?|contexts?)$/,
@@ -57,9 +60,18 @@ type Relation = (wanted: Json, subject: Subject) => string | undefined;
 const RELATIONS: [RegExp, Relation][] = [
   [/^(?:Contains?|Includes?|Has)(?:All)?$/, contains],
   [
-    /^(?:ContainsAny|IncludesAny|HasAny)$/,
+    /^(?:(?:Contains|Includes|Has)Any|OneOf|AnyOf)$/,
     (wanted, subject) =>
       strings(wanted, "an expectation").some((part) => holds(subject, part))
+        ? undefined
+        : `none holds for ${brief(subject)}`,
+  ],
+  [
+    /^(?:Match(?:es)?|Regex)Any$/,
+    (wanted, subject) =>
+      strings(wanted, "an expectation").some((part) =>
+          matches(joined(subject), part)
+        )
         ? undefined
         : `none holds for ${brief(subject)}`,
   ],

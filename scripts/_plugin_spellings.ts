@@ -18,11 +18,13 @@ const SAME_CHECK: [RegExp, string][] = [
   [/^(?:timeout|isTimeout)$/, "timedOut"],
   [/^(?:cancelled|canceled)$/, "aborted"],
   [/^denied$/, "blocked"],
+  [/^notBlocked$/, "allowed"],
+  [/^resolveError$/, "configError"],
   [
     /^(?:input|newInput|rewrittenInput|modifiedInput|changedInput)$/,
     "updatedInput",
   ],
-  [/^(?:ran|firedCount|runs|ranHooks|hooksFired)$/, "fired"],
+  [/^(?:ran|hookFired|firedCount|runs|ranHooks|hooksFired)$/, "fired"],
   [/^(?:success|succeeded|installed)$/, "ok"],
   [/^(?:withinMs|atMostMs|ms|msAtMost|elapsedMsAtMost)$/, "maxMs"],
   [/^(?:atLeastMs|msAtLeast|elapsedMsAtLeast)$/, "minMs"],
@@ -39,7 +41,7 @@ const SAME_CHECK: [RegExp, string][] = [
   [/^(?:exists|filesPresent)$/, "present"],
   [/^(?:filesContain|fileIncludes)$/, "fileContains"],
   [/^(?:pidFilesDead|pidDead|pidsDead|deadPidFiles)$/, "pidFileDead"],
-  [/^(?:noOrphans|noProcessesLeft|noLeftovers)$/, "noProcessLeft"],
+  [/^(?:noOrphans|noZombies|noProcessesLeft|noLeftovers)$/, "noProcessLeft"],
   [/^(?:mode|fileModes|modes)$/, "fileMode"],
 ];
 

@@ -61,6 +61,9 @@ Deno.test("a wrong expectation fails in every spelling", async () => {
     { withinMs: 0 },
     { descriptions: { "plugin__p__t": "other" } },
     { params: { "plugin__p__t": { type: "string" } } },
+    { noWarnings: false },
+    { configError: true },
+    { diffMatches: "x" },
   ];
   const wrongOfCall = [
     { textContains: "zzz" },
@@ -77,6 +80,8 @@ Deno.test("a wrong expectation fails in every spelling", async () => {
     { isError: true },
     { error: true },
     { exit: 1 },
+    { textMatchesAny: ["^x", "y$"] },
+    { textOneOf: ["x", "y"] },
   ];
   const load = (expect: object) => ({ op: "load", expect });
   const call = (expect: object) => ({
