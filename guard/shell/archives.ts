@@ -4,7 +4,7 @@
  * @module
  */
 import { normalizePath } from "@bulkhead/sandbox/paths";
-import { SEG } from "../holes.ts";
+import { SEG, SUB } from "../holes.ts";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { landsIn } from "./own_files.ts";
@@ -76,6 +76,8 @@ const tar: CallReader = (call) => {
   }
   const incremental = optionValue(read, "-g", "--listed-incremental");
   if (creates && incremental !== undefined) writes(call, incremental);
+  // The names of members, which are relative.
+  if (hasOption(read, "-t", "--list")) return { items: [SUB] };
   if (extracts && !hasOption(read, "-O", "--to-stdout")) {
     // Directories build on one another; the last one is where it unpacks.
     const place = directories.reduce(

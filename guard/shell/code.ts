@@ -11,6 +11,7 @@ import { type Lexicon, type Token, tokenize } from "./tokens.ts";
 import type { EffectMode } from "../effect.ts";
 import { CodeModules } from "./code_modules.ts";
 import { CodeArguments } from "./code_arguments.ts";
+import { CodeBindings } from "./code_bindings.ts";
 import {
   CALLED_MODULES,
   EXECS,
@@ -63,6 +64,7 @@ class Scanner {
   readonly #tokens: readonly Token[];
   readonly #language: Lexicon;
   readonly #values: CodeValues;
+  readonly #bindings: CodeBindings;
   readonly #arguments: CodeArguments;
   readonly #modules: CodeModules;
   /** `const { writeFileSync: w } = require("fs")`. */
@@ -85,18 +87,20 @@ class Scanner {
       home: context.home ?? `/${SEG}`,
       variable: (name) => readVariable(name, state, context)?.[0],
     });
-    this.#arguments = new CodeArguments(tokens, this.#values);
+    this.#bindings = new CodeBindings(tokens, language, this.#values, argv);
+    this.#arguments = new CodeArguments(tokens, this.#values, this.#bindings);
     this.#modules = new CodeModules(tokens, language, this.#values);
   }
 
   scan(): void {
     // In a comprehension, a name is used before the list it comes from.
-    for (let i = 0; i < this.#tokens.length; i++) this.#values.walks(i);
+    for (let i = 0; i < this.#tokens.length; i++) this.#bindings.walks(i);
     for (let i = 0; i < this.#tokens.length; i++) {
       const token = this.#tokens[i];
       if (token?.kind === "name") {
-        this.#values.assign(i);
-        this.#values.walks(i);
+        this.#bindings.assign(i);
+        this.#bindings.walks(i);
+        this.#bindings.defines(i);
         this.#rename(i, token.value);
         this.#callAt(
           i,
@@ -130,7 +134,12 @@ class Scanner {
   /** `Path("x").write_text(…)`, `(base / "x").touch()`, `p.unlink()`. */
   #pathAt(i: number): void {
     if (this.#isMark(i - 1, ".")) return;
-    const value = this.#values.value(i);
+    const value = this.#values.value(i) ??
+      (/^(?:Path|PosixPath|Pathname|pathlib)$/.test(
+          this.#tokens[i]?.value ?? "",
+        )
+        ? this.#values.partial(i)
+        : undefined);
     if (value?.isPath !== true || !this.#isMark(value.end, ".")) return;
     const method = this.#tokens[value.end + 1]?.value ?? "";
     if (!PATH_METHODS.test(method)) return;

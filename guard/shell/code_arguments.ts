@@ -5,6 +5,7 @@
  */
 import { ANY, SEG } from "../holes.ts";
 import { R_FIRST, R_NAMED, R_SECOND } from "./code_names.ts";
+import type { CodeBindings } from "./code_bindings.ts";
 import type { CodeValues, Valued } from "./code_values.ts";
 import type { Token } from "./tokens.ts";
 
@@ -12,14 +13,21 @@ import type { Token } from "./tokens.ts";
 export class CodeArguments {
   readonly #tokens: readonly Token[];
   readonly #values: CodeValues;
+  readonly #bindings: CodeBindings;
 
   /**
    * Prepares reading.
    *
    * @param tokens The code.
    * @param values Reads the value of each argument.
+   * @param bindings Knows the lists that names stand for.
    */
-  constructor(tokens: readonly Token[], values: CodeValues) {
+  constructor(
+    tokens: readonly Token[],
+    values: CodeValues,
+    bindings: CodeBindings,
+  ) {
+    this.#bindings = bindings;
     this.#tokens = tokens;
     this.#values = values;
   }
@@ -181,6 +189,22 @@ export class CodeArguments {
     first: Valued | undefined,
   ): string | string[] | undefined {
     if (first === undefined) {
+      // `shlex.split("a b")`, and a name of a list
+      const { words, end } = this.#values.qualified(start);
+      if (/^(?:shlex\.)?split$/.test(words.join("."))) {
+        return this.#values.value(end + 1)?.text;
+      }
+      const list = this.#bindings.listOf(this.#tokens[start]?.value ?? "");
+      if (
+        list !== undefined &&
+        /^[,)]$/.test(this.#tokens[start + 1]?.value ?? "")
+      ) {
+        const words = this.#list(
+          list + 1,
+          this.#values.isMark(list, "[") ? "]" : ")",
+        );
+        return words.length === 0 ? undefined : words;
+      }
       const close = this.#values.isMark(start, "[")
         ? "]"
         : this.#values.isMark(start, "(")

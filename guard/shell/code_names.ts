@@ -21,7 +21,7 @@ export const MOVES =
   /^(?:rename|renameSync|renames|replace_file|move|moveSync|mv)$/;
 /** Calls that run a command line. */
 export const RUNS =
-  /^(?:system|popen|exec|execSync|getoutput|getstatusoutput|check_output|check_call|run|call|Popen|spawn|spawnSync|execFile|execFileSync|shell_exec|passthru|proc_open|qx|`|sh|execa|execaSync|execaCommand|backticks|capture2|capture3|capture2e)$/;
+  /^(?:system|popen|exec|execSync|getoutput|getstatusoutput|check_output|check_call|run|call|Popen|spawn|spawnSync|execFile|execFileSync|shell_exec|passthru|proc_open|qx|`|sh|execa|execaSync|execaCommand|backticks|capture2|capture3|capture2e|create_subprocess_shell|create_subprocess_exec)$/;
 /** Calls of Python's `os` that become or start a program; its own name comes twice. */
 export const EXECS = /^(?:exec[lv]p?e?|spawn[lv]p?e?|posix_spawnp?)$/;
 /** R: functions whose first argument is written. */

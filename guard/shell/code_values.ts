@@ -4,14 +4,14 @@
  *
  * @module
  */
-import { ANY, isKnown, SEG, SUB } from "../holes.ts";
+import { ANY, SEG, SUB } from "../holes.ts";
 import {
   type CodeSurroundings,
   expandHome,
   interpolatedSurrounding,
   temporaryPlace,
 } from "./code_surroundings.ts";
-import { argumentNames, isArgumentList, mostTelling } from "./code_given.ts";
+import { isArgumentList } from "./code_given.ts";
 import type { Lexicon, Token } from "./tokens.ts";
 import { joinPath } from "./places.ts";
 
@@ -89,93 +89,14 @@ export class CodeValues {
   }
 
   /**
-   * Carries out `name = value` and the renaming of modules.
+   * Gives a name its value from here on.
    *
-   * @param i Index of the name.
+   * @param name The name.
+   * @param value The value; `undefined` when nothing is known of it any more.
    */
-  assign(i: number): void {
-    const name = this.#tokens[i]?.value ?? "";
-    // import x as y
-    if (name === "as" && this.#tokens[i + 1]?.kind === "name") {
-      const module = this.#tokens[i - 1]?.value ?? "";
-      this.modules.set(this.#tokens[i + 1]?.value ?? "", module);
-      return;
-    }
-    // import * as fs from "fs"; import fs from "node:fs"
-    if (
-      name === "from" && this.#language === "javascript" &&
-      this.#tokens[i + 1]?.kind === "text"
-    ) {
-      const local = this.#tokens[i - 1];
-      if (local?.kind === "name") {
-        this.modules.set(local.value, moduleName(this.#tokens[i + 1]?.value));
-      }
-      return;
-    }
-    if (
-      !this.isMark(i + 1, "=") || this.isMark(i + 2, "=") ||
-      this.isMark(i + 2, ">")
-    ) return;
-    const required = this.#tokens[i + 2]?.value === "require" ||
-      this.#tokens[i + 2]?.value === "__import__";
-    if (required && this.#tokens[i + 4]?.kind === "text") {
-      this.modules.set(name, moduleName(this.#tokens[i + 4]?.value));
-      return;
-    }
-    const value = this.value(i + 2) ?? this.partial(i + 2);
-    // What a method gives is something else than the path it is called on.
-    const called = value?.isPath === true && this.isMark(value.end, ".");
-    if (value === undefined || called) this.#known.delete(name);
+  bind(name: string, value: Valued | undefined): void {
+    if (value === undefined) this.#known.delete(name);
     else this.#known.set(name, value);
-  }
-
-  /**
-   * Carries out `for name in …` and `for (const name of …)`.
-   *
-   * @param i Index of the word between name and list.
-   */
-  walks(i: number): void {
-    const given = this.#tokens[i]?.kind === "name"
-      ? mostTelling(this.listed(i))
-      : undefined;
-    if (given !== undefined) {
-      const names = argumentNames(this.#tokens, i, this.#language);
-      for (const [n, name] of names.entries()) {
-        const text = names.length > 1 ? this.#around.argv[n] : given;
-        if (text !== undefined) this.#known.set(name, { text, end: i });
-      }
-    }
-    const word = this.#tokens[i];
-    if (word?.kind !== "name" || !/^(?:in|of)$/.test(word.value)) return;
-    const name = this.#tokens[i - 1];
-    if (name?.kind !== "name") return;
-    const one = this.#member(i + 1);
-    if (one !== undefined) this.#known.set(name.value, one);
-  }
-
-  /** What one of a list may be: literals, matches of a pattern, entries of a directory. */
-  #member(i: number): Valued | undefined {
-    if (this.isMark(i, "[") || this.isMark(i, "(")) {
-      const found: Valued[] = [];
-      for (let k = i + 1; k < this.#tokens.length && found.length < 50;) {
-        const value = this.value(k);
-        if (value === undefined) break;
-        found.push(value);
-        if (!this.isMark(value.end, ",")) break;
-        k = value.end + 1;
-      }
-      // One that leaves the directory says more than the others.
-      return found.find(({ text }) => /^[/~]|^\.\./.test(text)) ?? found[0];
-    }
-    const { words, end } = this.#qualified(i);
-    if (/^i?glob(?:Sync)?$/.test(words.at(-1) ?? "") && this.isMark(end, "(")) {
-      const pattern = this.value(end + 1);
-      return pattern === undefined
-        ? undefined
-        : { ...pattern, text: pattern.text.replace(/[*?]+/g, SEG) };
-    }
-    const value = this.value(i);
-    return value?.isPath === true && !isKnown(value.text) ? value : undefined;
   }
 
   /**
@@ -206,15 +127,55 @@ export class CodeValues {
     if (this.#nesting >= MAX_NESTING) return undefined;
     this.#nesting++;
     try {
-      return this.#sum(i);
+      return this.#chosen(i, this.#sum(i));
     } finally {
       this.#nesting--;
     }
   }
 
+  /** `x or "/y"`, `x ?? "/y"`, `"a" if b else "/y"`: a computed side leaves the other to say. */
+  #chosen(i: number, left: Valued | undefined): Valued | undefined {
+    const python = this.#language === "python";
+    if (left !== undefined) {
+      if (!python || this.#tokens[left.end]?.value !== "if") return left;
+      const other = this.#behind(left.end + 1, "else");
+      return other !== undefined && /^[/~]|^\.\./.test(other.text)
+        ? other
+        : left;
+    }
+    if (this.#tokens[i]?.kind !== "name") return undefined;
+    return this.#behind(i, "or") ?? this.#behind(i, "else");
+  }
+
+  /** The value behind a word or doubled mark that ends an expression which is not known. */
+  #behind(i: number, word: "or" | "else"): Valued | undefined {
+    for (let k = i; k < this.#tokens.length && k < i + 24; k++) {
+      const token = this.#tokens[k];
+      if (token?.kind === "mark") {
+        if (/^[([{]$/.test(token.value)) k = this.closing(k);
+        else if (
+          word === "or" && /^[|?]$/.test(token.value) &&
+          this.isMark(k + 1, token.value)
+        ) return this.#sum(k + 2);
+        else if (/^[,;=)\]}:]$/.test(token.value)) return undefined;
+      } else if (
+        token?.value === word && this.#language === "python" && k > i
+      ) return this.#sum(k + 1);
+    }
+    return undefined;
+  }
+
   #sum(i: number): Valued | undefined {
     let left = this.#single(i);
     for (let k = 0; left !== undefined && k < 50; k++) {
+      if (
+        this.#language === "python" &&
+        this.#tokens[left.end]?.value === "%" &&
+        left.text.includes("%")
+      ) {
+        left = this.#formatted(left, left.end + 1, /%[-\d.]*[sdrif]/g);
+        continue;
+      }
       const operator = this.#tokens[left.end];
       const joins = operator?.kind === "mark" &&
         (operator.value === "+" || operator.value === "/" ||
@@ -238,6 +199,32 @@ export class CodeValues {
       };
     }
     return left;
+  }
+
+  /** `"/srv/%s" % x`, `"/srv/{}".format(x)`: what is not known may be anything. */
+  #formatted(left: Valued, i: number, holes: RegExp): Valued | undefined {
+    const list = this.isMark(i, "(");
+    const given: string[] = [];
+    let end = i;
+    let complete = true;
+    const close = list ? this.closing(i) : this.#tokens.length;
+    for (let k = list ? i + 1 : i; k < close && given.length < 20;) {
+      const value = list ? this.value(k) : this.#single(k);
+      if (value === undefined) {
+        complete = false;
+        break;
+      }
+      given.push(value.text);
+      end = value.end;
+      if (!list || !this.isMark(value.end, ",")) break;
+      k = value.end + 1;
+    }
+    if (list) end = close + 1;
+    if (!complete && !this.#partial) return undefined;
+    let n = 0;
+    const text = left.text.replace(holes, () => given[n++] ?? ANY);
+    if (!this.#partial && text.includes(ANY)) return undefined;
+    return { ...left, text, end: complete || list ? end : this.#tokens.length };
   }
 
   #single(i: number): Valued | undefined {
@@ -300,14 +287,43 @@ export class CodeValues {
       } else if (
         value.isPath && opens && /^(?:r?glob|iterdir)$/.test(name)
       ) {
-        const close = this.#closing(value.end + 2);
+        const close = this.closing(value.end + 2);
         value = {
           ...value,
           text: joinPath(value.text, name === "rglob" ? SUB : SEG),
           end: close + 1,
         };
+      } else if (name === "format" && opens && this.#language === "python") {
+        const made = this.#formatted(value, value.end + 2, /\{[^{}]*\}/g);
+        if (made === undefined) return undefined;
+        value = made;
       } else if (
-        /^(?:joinpath|join|with_name|concat)$/.test(name) && opens &&
+        name === "join" && opens && !value.isPath &&
+        this.isMark(value.end + 3, "[")
+      ) {
+        const parts = this.#listOf(value.end + 3);
+        if (parts === undefined) return undefined;
+        value = {
+          text: parts.join(value.text),
+          end: this.closing(value.end + 2) + 1,
+        };
+      } else if (value.isPath && opens && name === "with_suffix") {
+        value = {
+          ...value,
+          text: value.text.replace(/\.[^./]*$/, "") +
+            (this.value(value.end + 3)?.text ?? SEG),
+          end: this.closing(value.end + 2) + 1,
+        };
+      } else if (value.isPath && opens && name === "joinpath") {
+        const parts = this.#listOf(value.end + 2);
+        if (parts === undefined) return undefined;
+        value = {
+          ...value,
+          text: parts.reduce((base, next) => joinPath(base, next), value.text),
+          end: this.closing(value.end + 2) + 1,
+        };
+      } else if (
+        /^(?:join|with_name|concat)$/.test(name) && opens &&
         (value.isPath || name === "concat")
       ) {
         const next = this.value(value.end + 3);
@@ -323,12 +339,33 @@ export class CodeValues {
     return value;
   }
 
-  /** The bracket that closes one. */
-  #closing(open: number): number {
+  /** The values between two brackets; nothing when one of them is not known. */
+  #listOf(open: number): string[] | undefined {
+    const close = this.closing(open);
+    const parts: string[] = [];
+    for (let k = open + 1; k < close && parts.length < 50;) {
+      const value = this.value(k);
+      if (value === undefined) return undefined;
+      parts.push(value.text);
+      k = this.isMark(value.end, ",") ? value.end + 1 : value.end;
+      if (k === value.end && k < close) return undefined;
+    }
+    return parts;
+  }
+
+  /**
+   * The bracket that closes one.
+   *
+   * @param open Index of the one that opens.
+   * @returns The index of the other; the end when there is none.
+   */
+  closing(open: number): number {
     let depth = 0;
     for (let k = open; k < this.#tokens.length && k < open + 200; k++) {
-      if (this.isMark(k, "(")) depth++;
-      else if (this.isMark(k, ")") && --depth === 0) return k;
+      const token = this.#tokens[k];
+      if (token?.kind !== "mark") continue;
+      if (/^[([{]$/.test(token.value)) depth++;
+      else if (/^[)\]}]$/.test(token.value) && --depth === 0) return k;
     }
     return this.#tokens.length;
   }
@@ -348,7 +385,8 @@ export class CodeValues {
       (whole, name?: string, other?: string) => {
         if (whole === "{{" || whole === "}}") return whole.charAt(0);
         const key = (name ?? (other === undefined ? "" : "$" + other)).trim();
-        const known = this.#known.get(key)?.text ??
+        const known = /^(['"])(.*)\1$/.exec(key)?.[2] ??
+          this.#known.get(key)?.text ??
           interpolatedSurrounding(key, this.#around);
         if (known === undefined) complete = false;
         return known ?? ANY;
@@ -378,7 +416,7 @@ export class CodeValues {
    * @returns The arguments; none for another name.
    */
   listed(i: number): readonly string[] {
-    const { words } = this.#qualified(i);
+    const { words } = this.qualified(i);
     return isArgumentList(words.slice(0, 2).join("."), this.#language) ||
         isArgumentList(words[0] ?? "", this.#language)
       ? this.#around.argv
@@ -387,7 +425,7 @@ export class CodeValues {
 
   /** Arguments and environment: `sys.argv[1]`, `process.env.HOME`, `ENV["HOME"]`. */
   #given(i: number): Valued | undefined {
-    const { words, end } = this.#qualified(i);
+    const { words, end } = this.qualified(i);
     const name = words.join(".");
     if (
       name === "sys.argv" || name === "process.argv" || name === "ARGV" ||
@@ -416,10 +454,16 @@ export class CodeValues {
         name,
       ) && this.isMark(end, "(")
     ) {
-      const close = this.isMark(end + 2, ")") ? end + 3 : undefined;
-      return close === undefined
-        ? undefined
-        : this.#variable(this.#tokens[end + 1]?.value ?? "", close);
+      const known = this.#variable(
+        this.#tokens[end + 1]?.value ?? "",
+        this.closing(end) + 1,
+      );
+      // In a fresh shell it is the default that counts.
+      const given = this.isMark(end + 2, ",") ? this.value(end + 3) : undefined;
+      return known ??
+        (given === undefined
+          ? undefined
+          : { text: given.text, end: this.closing(end) + 1 });
     }
     if (/(?:^|\.)(?:homedir|Path\.home|Dir\.home)$/.test(name)) {
       const called = this.isMark(end, "(") ? end + 2 : end;
@@ -432,6 +476,7 @@ export class CodeValues {
       const called = this.isMark(end, "(") ? end + 2 : end;
       return { text: temporaryPlace(this.#around), end: called };
     }
+    if (/^(?:os\.path|path|os)\.sep$/.test(name)) return { text: "/", end };
     if (/^(?:__dirname|import\.meta\.dirname)$/.test(name)) {
       return { text: ".", end };
     }
@@ -452,7 +497,7 @@ export class CodeValues {
 
   /** `os.path.join("a", "b")`, `require("path").join(…)`, `Path("a")`, `Pathname.new("a")`. */
   #called(i: number): Valued | undefined {
-    const { words, end } = this.#qualified(i);
+    const { words, end } = this.qualified(i);
     if (!this.isMark(end, "(")) return undefined;
     const last = words.at(-1) ?? "";
     const isPath = MAKERS.test(this.modules.get(last) ?? last) ||
@@ -461,6 +506,18 @@ export class CodeValues {
       (/^(?:join|resolve)$/.test(last) &&
         (words.length > 1 || this.#importsPaths)) ||
       /^(?:expanduser|abspath|realpath|normpath|fspath)$/.test(last);
+    if (/^(?:dirname|basename)$/.test(last) && words.length > 1) {
+      const value = this.value(end + 1);
+      if (value === undefined || !this.isMark(value.end, ")")) return undefined;
+      const text = last === "basename"
+        ? value.text.split("/").at(-1) ?? ""
+        : /^\.{0,2}$/.test(value.text)
+        ? joinPath(value.text, "..")
+        : value.text.includes("/")
+        ? value.text.slice(0, value.text.lastIndexOf("/")) || "/"
+        : ".";
+      return { text, end: value.end + 1 };
+    }
     if (!joins) return undefined;
     const parts: string[] = [];
     for (let k = end + 1; k < this.#tokens.length;) {
@@ -487,8 +544,13 @@ export class CodeValues {
     return undefined;
   }
 
-  /** The words of `a.b.c` or `require("a").b.c`, and the token behind them. */
-  #qualified(i: number): { words: string[]; end: number } {
+  /**
+   * The words of `a.b.c` or `require("a").b.c`, and the token behind them.
+   *
+   * @param i Index of the first word.
+   * @returns The words, and the index behind them.
+   */
+  qualified(i: number): { words: string[]; end: number } {
     const words = this.#dotted(i);
     const end = i + words.length * 2 - 1;
     if (
@@ -515,7 +577,13 @@ export class CodeValues {
   }
 }
 
-function moduleName(text: string | undefined): string {
+/**
+ * The name of a module, without its scheme and what stands behind a slash.
+ *
+ * @param text What the code imports.
+ * @returns The name.
+ */
+export function moduleName(text: string | undefined): string {
   return (text ?? "").replace(/^node:/, "").split("/").at(0)?.replace(
     "fs-extra",
     "fs",

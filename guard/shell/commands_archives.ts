@@ -61,15 +61,23 @@ export const archiveCommands: VerbTable = verbTable(() => ({
   compress: { operands: "all", unless: "-c" },
   uncompress: { operands: "all", unless: "-c" },
   ...each(
-    "pigz unpigz pbzip2 lzip lbzip2 plzip pxz zopfli unlzma lzop unlz4 brotli",
+    "pigz unpigz pbzip2 lzip lbzip2 plzip pxz zopfli unlzma unlz4 brotli",
     {
       operands: "all",
       unless: "-c -l -t --stdout --to-stdout --list --test",
-      takes: "-S -b -q --processes --suffix --quality",
+      takes: "-S -b -p -q --processes --suffix --quality",
       writes: "-o --output",
-      attached: "-p",
+      instead: "-o --output",
     },
   ),
+  lzop: {
+    operands: "all",
+    unless: "-c -l -t --stdout --list --test",
+    takes: "-S --suffix",
+    writes: "-o --output",
+    attached: "-p",
+    instead: "-o --output -p",
+  },
   ranlib: ALL,
   objcopy: {
     operands: "final",

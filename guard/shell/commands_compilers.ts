@@ -52,7 +52,7 @@ export const compilerCommands: VerbTable = verbTable(() => ({
   swig: { writes: "-o -outdir -oh", singleDash: true },
 
   ...each(
-    "gfortran g77 nvcc icc ifort emcc em++ llc opt llvm-link lld ld.lld gold mold dmd ldc2 gdc",
+    "gfortran g77 nvcc icc ifort emcc em++ llc opt llvm-link lld ld.lld gold mold gdc",
     {
       takes: "-I -L -D -l -x -T -arch",
       writes: "-o -MF -Map -J --output",

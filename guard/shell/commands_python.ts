@@ -24,7 +24,7 @@ export const pythonCommands: VerbTable = verbTable(() => ({
   pylint: { takes: "-d -e -f -j --rcfile", writes: "--output", guess: true },
   coverage: {
     subs: {
-      run: { here: true },
+      run: { here: true, writes: "--data-file", takes: "-m --source --rcfile" },
       html: { writes: "-d --directory", here: true },
       xml: { writes: "-o", here: true },
       json: { writes: "-o", here: true },

@@ -205,4 +205,107 @@ export const systemCommands: VerbTable = verbTable(() => ({
     subs: { artifacts: { subs: { download: { writes: "-d --dst-path" } } } },
   },
   ollama: READS,
+  ...each("vagrant", {
+    subs: {
+      package: { writes: "--output", takes: "--base", here: true },
+      init: { here: true },
+    },
+  }),
+  eksctl: { writes: "--kubeconfig" },
+  firebase: { subs: { "emulators:export": { operands: "first" } } },
+  syncthing: { writes: "--home --config --data --logfile" },
+  ...each("innoextract ouch", { writes: "-d --output-dir --dir" }),
+  // Firmware, games, maps, books and science
+  ...each("esptool.py esptool", {
+    subs: {
+      read_flash: { operands: "final" },
+      "dump_mem": { operands: "final" },
+      ...each("image_info chip_id flash_id", READS),
+    },
+    takes: "-p --port -b --baud -c --chip",
+  }),
+  west: {
+    subs: {
+      build: { writes: "-d --build-dir", takes: "-b -p -t -s" },
+      init: { operands: "first" },
+    },
+  },
+  "idf.py": { writes: "-B --build-dir", cwd: "-C --project-dir" },
+  godot: {
+    operands: "final",
+    onlyWith: "--export-release --export-debug --export-pack --export",
+    takes: "--path --rendering-driver",
+  },
+  "gltf-transform": {
+    subs: each(
+      "optimize draco meshopt resize copy dedup prune weld simplify merge webp",
+      { operands: "final", takes: "--compress --texture-compress" },
+    ),
+  },
+  ...each(
+    "gdal_translate gdalwarp gdal_rasterize gdaldem gdal_contour gdal_merge.py",
+    {
+      operands: "last",
+      takes:
+        "-of -ot -t_srs -s_srs -te -tr -r -co -b -a_srs -projwin -outsize -dstnodata -srcnodata",
+      writes: "-o",
+      singleDash: true,
+    },
+  ),
+  ogr2ogr: {
+    operands: "first",
+    takes:
+      "-f -t_srs -s_srs -a_srs -sql -where -select -nln -nlt -spat -clipsrc -lco -dsco -dialect",
+    singleDash: true,
+  },
+  snakemake: {
+    cwd: "-d --directory",
+    writes: "--report --shadow-prefix --conda-prefix",
+    takes: "-j -c -s --cores --jobs --snakefile --config",
+    here: true,
+    hereUnless: "-n --dry-run --dryrun -l --list --lint --version --help",
+  },
+  nextflow: {
+    takes: "-c -C -profile -params-file",
+    writes:
+      "-w -work-dir -with-report -with-trace -with-timeline -with-dag -log",
+    singleDash: true,
+    subs: {
+      run: {
+        takes: "-profile -params-file -c -r -entry",
+        writes:
+          "-w -work-dir -with-report -with-trace -with-timeline -with-dag -output-dir",
+        singleDash: true,
+      },
+    },
+  },
+  ...each("jadx apktool dex2jar", { writes: "-d --output-dir -o --output" }),
+  "ebook-convert": { operands: "second" },
+  ...each("capnp capnpc", {
+    attached: "-oc++: -oc: -ojava: -orust: -ogo:",
+    singleDash: true,
+  }),
+  "avro-tools": {
+    subs: {
+      compile: { operands: "final" },
+      ...each("tojson getschema getmeta", READS),
+    },
+  },
+  ...each("dmd ldc2 gdmd", {
+    takes: "-I -J -L",
+    writes: "-of -od -Hf -Df -Xf",
+    attached: "-of -od",
+    singleDash: true,
+  }),
+  fpc: { attached: "-FE -FU -o", singleDash: true },
+  workbox: { writes: "--swDest" },
+  vuepress: {
+    subs: { build: { writes: "-d --dest --temp --cache", here: true } },
+  },
+  asciinema: {
+    subs: {
+      rec: { operands: "first", takes: "-c -t -i --command --title" },
+      ...each("play cat upload", READS),
+    },
+  },
 }));

@@ -24,7 +24,7 @@ const sqlite: CallReader = (call) => {
   const text = [...cmd, ...statements, call.stdin.text ?? ""].join("\n");
   const readOnly = hasOption(read, "-readonly", "--readonly");
   const changes =
-    /\b(?:insert|update|delete|create|drop|alter|replace|vacuum|reindex|attach)\b|^\s*\.(?:import|restore|read)\b/im
+    /\b(?:insert|update|delete|create|drop|alter|replace|vacuum(?!\s+into)|reindex)\b|^\s*\.(?:import|restore|read)\b/im
       .test(text);
   if (
     database !== undefined && changes && !readOnly && database !== ":memory:"
@@ -41,11 +41,15 @@ const sqlite: CallReader = (call) => {
     }
   }
   for (
-    const match of text.matchAll(
-      /\battach\s+(?:database\s+)?['"]([^'"]+)['"]/gi,
+    const [, path = "", alias = ""] of text.matchAll(
+      /\battach\s+(?:database\s+)?['"]([^'"]+)['"]\s+as\s+["']?(\w+)/gi,
     )
   ) {
-    writes(call, match[1] ?? "");
+    const changed = new RegExp(
+      `\\b(?:into|update|delete\\s+from|table|index|view|exists|trigger)\\s+["']?${alias}["']?\\.`,
+      "i",
+    );
+    if (changed.test(text) && changes) writes(call, path);
   }
   for (const match of text.matchAll(/(?:^|\n)\s*\.(?:shell|system)\s+(.+)/g)) {
     call.context.run.text(match[1] ?? "", call.state.fork(), {});

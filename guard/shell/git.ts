@@ -10,6 +10,7 @@ import {
   COMMAND_SETTINGS,
   COMMAND_VARIABLES,
   GLOBAL,
+  isGitSub,
   OUTPUT_SHORT,
   OUTPUTS,
   READING_FORMS,
@@ -31,6 +32,7 @@ import {
   optionValue,
   readOptions,
 } from "./options.ts";
+import { applyGuess } from "./guess.ts";
 import { namedOwn, ownBelow } from "./own_files.ts";
 import { projectOf, readVariable } from "./parameters.ts";
 import {
@@ -91,6 +93,10 @@ export const readGit: CallReader = (call) => {
     args = [...words.slice(1), ...args];
   }
   if (sub === "") return UNKNOWN_STREAM;
+  // A program of its own that git starts, such as `git-cliff`.
+  if (!isGitSub(sub)) {
+    applyGuess({ ...inner, name: `git-${sub}`, args });
+  }
   const gitDir = optionValue(read, "--git-dir") ??
     readVariable("GIT_DIR", state, call.context)?.[0];
   const workTree = optionValue(read, "--work-tree") ??

@@ -18,6 +18,7 @@ const OUTPUT_OPTION = new RegExp(
     `(?:dest|destination|target)(?:${PLACE})?`,
     "log[-_]?file|logs?[-_]?(?:dir(?:ectory)?|path)",
     `(?:reports?|results?|artifacts?|coverage|screenshots?|videos?|temp|tmp|cache|build|dist|downloads?|install|scratch|base|export|save|dump|snapshots?|backups?|extract|generated?|gen|site|scan[-_]?results?)${PLACE}`,
+    `(?:\\w+[-_])*(?:reports?|archive|json|xml|html|csv|junit|profile|trace|har|pcap|data)[-_]?(?:file|path)`,
     "save(?:[-_]?as)?|export|write[-_]?to|junit[-_]?xml|pid[-_]?file",
   ].join("|") + ")$",
   "i",

@@ -68,9 +68,12 @@ export const nodePackages: CallReader = (call) => {
   }
   if (sub === "config" || sub === "set" || sub === "c") {
     const action = sub === "set" ? "set" : rest[0];
+    const config = readOptions(call.args, {
+      takes: `${NODE_TAKES} --location -L`,
+    });
     if (
       /^(?:set|delete|edit|fix)$/.test(action ?? "") &&
-      !/project/.test(optionValue(all, "--location") ?? "")
+      !/project/.test(optionValue(config, "--location", "-L") ?? "")
     ) {
       refuses(call, {
         rule: "system",

@@ -91,12 +91,23 @@ const CMDLETS: Readonly<Record<string, Cmdlet>> = {
   "start-bitstransfer": { writes: "destination", at: "second" },
 };
 
-/** Parameters without a value. */
+/** Parameters without a value, which any beginning of theirs names as well. */
 const SWITCHES =
-  /^(?:recurse|force|append|nonewline|noclobber|passthru|whatif|confirm|verbose|debug|r|rf|fr|f|p|update|usebasicparsing|notypeinformation|asbytestream|raw)$/;
+  "recurse force append nonewline noclobber passthru whatif confirm verbose debug update usebasicparsing notypeinformation asbytestream raw"
+    .split(" ");
 
-const NATIVE =
-  /^(?:git|npm|npx|pnpm|yarn|bun|pip|pip3|python|python3|node|deno|cargo|go|dotnet|make|cmake|tar|curl|wget|bash|sh|sed|awk|docker|ln|chmod|chown|install|dd|rsync|truncate|patch|unzip|zip)$/;
+function isSwitch(key: string): boolean {
+  return /^(?:r|rf|fr|f|p)$/.test(key) ||
+    key.length > 1 && SWITCHES.some((one) => one.startsWith(key)) &&
+      !/^(?:pa|va|fi|de)/.test(key);
+}
+
+/** Names of programs that PowerShell has an alias for as well. */
+const NATIVE = /^(?:curl|wget|tar|dd|ln|chmod|chown|install|rsync)$/;
+
+/** PowerShell's own commands, by verb and noun or by an alias, and whatever is no name. */
+const OWN_COMMAND =
+  /^(?:[a-z]+-[a-z]+|[^a-z].*|.*[^\w.+-].*|ls|dir|cat|gc|type|echo|write|sort|where|select|foreach|ps|kill|sleep|diff|compare|man|help|history|h|r|measure|group|gm|gi|gci|gp|gps|gsv|gu|ft|fl|fw|oh|ogv|sls|cls|clear|set|pwd|gl|gv|gal|gcm|gdr|ghy|if|else|elseif|while|for|do|switch|function|param|return|throw|try|catch|finally|trap|break|continue|exit|in)?$/;
 
 /**
  * Reads PowerShell text.
@@ -322,10 +333,10 @@ function statement(
     : name;
   const cmdlet = Object.hasOwn(CMDLETS, alias) ? CMDLETS[alias] : undefined;
   if (cmdlet === undefined) {
-    if (NATIVE.test(name)) {
-      context.nested(() =>
-        context.run.argv(list.map((word) => word.text), state.fork(), {})
-      );
+    const program = name.replace(/\.(?:exe|cmd|bat)$/, "");
+    if (NATIVE.test(program) || !OWN_COMMAND.test(program)) {
+      const argv = [program, ...args.map((word) => word.text)];
+      context.nested(() => context.run.argv(argv, state.fork(), {}));
     }
     return;
   }
@@ -348,7 +359,7 @@ function statement(
       continue;
     }
     const key = (parameter[1] ?? "").toLowerCase();
-    if (SWITCHES.test(key)) continue;
+    if (isSwitch(key) || SWITCHES.includes(key)) continue;
     const value = parameter[2] ?? args[++i]?.text ?? "";
     const matches = (names: string[]) =>
       key.length > 1 && names.some((one) => one !== "" && one.startsWith(key));

@@ -55,6 +55,17 @@ export function outputOf(call: Call): Stream | undefined {
       if (files.length > 1) return undefined;
       return files[0] === "-" ? stdin : context.readFile(files[0] ?? "", state);
     }
+    case "comm":
+    case "join":
+    case "paste": {
+      const parts = args.filter((arg) => !arg.startsWith("-")).map((file) =>
+        linesOf(context.readFile(file, state))
+      );
+      const lines = parts.flatMap((part) => part ?? []);
+      return parts.length === 0 || parts.includes(undefined)
+        ? undefined
+        : { items: lines };
+    }
     case "which":
       return { text: args.map((arg) => `/usr/bin/${arg}\n`).join("") };
     case "dirname":

@@ -385,6 +385,11 @@ function parallel(
   place: { env: [string, string][]; own: boolean; cwd?: string },
   read: Options,
 ): Unwrapped | undefined {
+  if (
+    read.options.some(([name]) => name === "--dry-run" || name === "--dryrun")
+  ) {
+    return undefined;
+  }
   const at = operands.findIndex((arg) => /^:::[:+]*$/.test(arg));
   const command = at === -1 ? operands : operands.slice(0, at);
   const file = optionValue(read, "-a", "--arg-file");
