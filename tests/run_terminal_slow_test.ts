@@ -223,10 +223,14 @@ terminalTest(
   async () => {
     await withScript(LOOK, async ({ dir, run }) => {
       await newPlugin(dir);
-      for (const keys of ["\r", "yes\r"]) {
+      for (const yes of ["", "yes"]) {
         const terminal = run();
         await terminal.see("Trust it?");
-        await terminal.type(keys);
+        if (yes !== "") {
+          await terminal.type(`${yes}\r`);
+          await terminal.see("yes for how long?");
+        }
+        await terminal.type("\r");
         await terminal.end();
         assertEquals(terminal.shown.includes(`heard: {"a":"eh"}`), false);
       }
