@@ -180,7 +180,7 @@ export class Engine {
     this.#live.set(id, { free: tool.free, onUpdate: call.onUpdate });
     this.#lastFree = tool.free;
     const driven = driveCall({
-      execute: () => this.#execute(tool, call),
+      execute: (begin) => this.#execute(tool, call, begin),
       poll: (handle) => this.#poll(tool, handle, id),
       cancel: (handle) => this.#native(tool.cancel, handle),
       destroy: async (handle) => {
@@ -251,12 +251,19 @@ export class Engine {
     return tool;
   }
 
-  async #execute(tool: BoundTool, call: EngineCall): Promise<bigint> {
+  async #execute(
+    tool: BoundTool,
+    call: EngineCall,
+    begin: () => boolean,
+  ): Promise<bigint> {
     const id = borrow(call.callId);
-    const params = stringStruct(this.#bridge.give(call.args), call.args.length);
-    const handle = await this.#gate.run(() =>
-      tool.execute.call(id.struct, params, this.#freeString)
-    );
+    const handle = await this.#gate.run(() => {
+      if (!begin()) return Promise.resolve(0n);
+      const { args } = call;
+      // The tool frees it, so it is made only once the tool gets it.
+      const params = stringStruct(this.#bridge.give(args), args.length);
+      return tool.execute.call(id.struct, params, this.#freeString);
+    });
     keepAlive(id.bytes);
     if (handle !== 0n) this.#stats.liveHandles++;
     return handle;

@@ -17,8 +17,12 @@ export interface Step {
 
 /** The four functions of a tool, bound to one call. All of them are nonblocking for the driver. */
 export interface StepPort {
-  /** Starts the call; 0 means failure. */
-  execute(): Promise<bigint>;
+  /**
+   * Starts the call; 0 means failure.
+   *
+   * @param begin Asked at the moment when there is a place for it; with `false` it is not wanted any more.
+   */
+  execute(begin: () => boolean): Promise<bigint>;
   /** One step. */
   poll(handle: bigint): Promise<Step>;
   /** Sets the cancel flag. */
@@ -66,6 +70,8 @@ export interface DrivenCall {
   readonly finished: Promise<void>;
 }
 
+/** What is told of a call that was stopped before there was a place for it. */
+const NEVER_BEGAN = "it never began, other calls of the plugin do not return";
 /** Polls without a pause in the beginning. */
 const EAGER_POLLS = 8;
 /** The longest pause between two polls. */
@@ -90,6 +96,7 @@ class CallDriver {
   readonly #options: DriveOptions;
   #handle = 0n;
   #where = "execute";
+  #begun = false;
   #cancelled = false;
   #ignored = false;
   #cancelling: Promise<void> | undefined;
@@ -120,7 +127,10 @@ class CallDriver {
   }
 
   async #drive(): Promise<void> {
-    this.#handle = await this.#port.execute();
+    this.#handle = await this.#port.execute(() => {
+      this.#begun = !this.#cancelled;
+      return this.#begun;
+    });
     if (this.#handle === 0n) return this.#settle("null_handle", "");
     // A cancel that came while execute ran is delivered now.
     if (this.#cancelled) this.#cancelling ??= this.#port.cancel(this.#handle);
@@ -185,6 +195,8 @@ class CallDriver {
       this.#cancelling = this.#port.cancel(this.#handle);
     }
     this.#wake?.();
+    // Nothing of the tool runs yet, so there is nothing to wait for, and nobody to blame.
+    if (!this.#begun) return this.#settle("cancelled", NEVER_BEGAN);
     const { cancelGraceMs, stuckMs, onWedged } = this.#options;
     // A little earlier: a tool that is between two polls is destroyed before its caller is answered.
     const early = Math.min(100, cancelGraceMs / 4);

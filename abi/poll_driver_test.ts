@@ -18,7 +18,8 @@ function port(
   const log: Log = { events: [], polling: false };
   let polls = 0;
   return [{
-    execute: () => {
+    execute: (begin) => {
+      begin();
       log.events.push("execute");
       return Promise.resolve(execute);
     },
@@ -184,4 +185,34 @@ Deno.test("driveCall() passes on what the port throws", async () => {
   const call = driveCall(p, limits);
   await assertRejects(() => call.outcome, RangeError);
   await call.finished;
+});
+
+Deno.test("driveCall() does not wait for a call that never began, nor begins it later", async () => {
+  const [p, log] = port(() => pending);
+  const place = Promise.withResolvers<void>();
+  const waiting: StepPort = {
+    ...p,
+    async execute(begin): Promise<bigint> {
+      await place.promise;
+      return begin() ? await p.execute(begin) : 0n;
+    },
+  };
+  const wedged: string[] = [];
+  const stop = new AbortController();
+  const call = driveCall(waiting, {
+    cancelGraceMs: Infinity,
+    stuckMs: 0,
+    signal: stop.signal,
+    onWedged: (where) => wedged.push(where),
+  });
+  stop.abort();
+  assertEquals(await call.outcome, {
+    kind: "cancelled",
+    text: "it never began, other calls of the plugin do not return",
+    cancelled: true,
+    ignoredCancel: false,
+  });
+  place.resolve();
+  await call.finished;
+  assertEquals([log.events, wedged], [[], []]);
 });
