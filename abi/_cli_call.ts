@@ -4,6 +4,7 @@ import {
   printResult,
   UsageError,
 } from "@bulkhead/sandbox/command";
+import { oneLine } from "./_cli_safe.ts";
 import {
   leave,
   libraryOf,
@@ -20,7 +21,9 @@ import type { NativePlugin } from "./plugin.ts";
 
 /** Somebody sits in front of it: a tool that hangs must not take the terminal. */
 const CALL_TIMEOUT_MS = 60_000;
-/** How many updates of a tool the report holds. */
+/** What of a tool's own error is shown on a terminal; it may be an answer of any length. */
+const MAX_ERROR = 2_000;
+/** How many updates of a tool are shown. */
 const MAX_UPDATES = 1_000;
 
 interface Answer {
@@ -94,6 +97,7 @@ async function callOnce(
   io: CommandIo,
 ): Promise<Answer> {
   const updates: NativeToolResult[] = [];
+  let left = false;
   const started = performance.now();
   const timeoutMs = flags.integer("timeout-ms") ?? CALL_TIMEOUT_MS;
   const toolCallId = flags.text("call-id");
@@ -103,8 +107,13 @@ async function callOnce(
       ...timeoutMs === 0 ? {} : { timeoutMs },
       ...toolCallId === undefined ? {} : { toolCallId },
       onUpdate: (update) => {
-        if (updates.length < MAX_UPDATES) updates.push(update);
-        if (!flags.on("json")) io.err(`... ${textOf(update)}\n`);
+        if (updates.length < MAX_UPDATES) {
+          updates.push(update);
+          if (!flags.on("json")) io.err(`... ${oneLine(textOf(update))}\n`);
+        } else if (!left && !flags.on("json")) {
+          left = true;
+          io.err("... further updates are not shown\n");
+        }
       },
     });
     return { tool, isError: false, ...result, updates, durationMs: took() };
@@ -187,7 +196,9 @@ export async function emit(args: string[], io: CommandIo): Promise<number> {
     return type;
   });
   await using host = new NativeHost();
-  host.add(await load(flags, io, library));
+  let crash: AbiError | undefined;
+  const onCrash = (error: AbiError) => void (crash ??= error);
+  host.add(await load(flags, io, library, { onCrash }));
   const results = [];
   for (const type of types) {
     const payload = {
@@ -200,13 +211,14 @@ export async function emit(args: string[], io: CommandIo): Promise<number> {
     };
     results.push({ event: type, ...await host.dispatch({ type, ...payload }) });
   }
-  if (flags.on("json")) printResult(io, { results });
-  else {
+  if (!flags.on("json")) {
     for (const { event, ...result } of results) {
       io.out(`${event} ${JSON.stringify(result)}\n`);
     }
   }
   await host.close();
+  if (crash !== undefined) throw crash;
+  if (flags.on("json")) printResult(io, { results });
   return leave(flags, 0);
 }
 
@@ -234,7 +246,7 @@ function print(io: CommandIo, answers: readonly Answer[]): void {
       io.out(`${textOf({ content })}\n`);
     } else {
       const fix = error.fix === undefined ? "" : `; ${error.fix}`;
-      io.err(`error: ${error.message}${fix}\n`);
+      io.err(`error: ${oneLine(error.message, MAX_ERROR)}${fix}\n`);
     }
   }
 }

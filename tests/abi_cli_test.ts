@@ -323,3 +323,26 @@ test("what is left over on the command line is told", async () => {
     assertStringIncludes(err, words);
   }
 });
+
+test("what a tool says stays short on a terminal, and a crash of a handler is a failure", async () => {
+  const error = await run(
+    "call",
+    await build("results"),
+    "probe_result",
+    "--args",
+    '{"kind":"nl"}',
+  );
+  assertEquals([error.code, error.err], [1, "error: line one line two\n"]);
+  const flood = await run(
+    "call",
+    await build("partials"),
+    "flood",
+    "--args",
+    '{"n":1500}',
+  );
+  assertEquals(flood.code, 0);
+  assert(flood.err.split("\n").length <= 1_002);
+  const crash = await json("emit", await build("noisy"), "SessionStart");
+  assertEquals([crash.code, crash.value.ok], [1, false]);
+  assertStringIncludes(JSON.stringify(crash.value.error), "SIGSEGV");
+});
