@@ -100,3 +100,9 @@ Deno.test("describeFailure() never shows a stack", () => {
     "not_a_directory",
   );
 });
+
+Deno.test("printFailure() lets no name act on the terminal", () => {
+  const io = fakeIo();
+  printFailure(io, new Error('Cannot open "\x1b[2J\u202ea\nb"'), false);
+  assertEquals(io.printed.err, 'error: Cannot open "\\u{1b}[2J\\u{202e}a b"\n');
+});

@@ -1,6 +1,7 @@
 import { UsageError } from "./flags.ts";
 import type { CommandIo } from "./io.ts";
 import { plainOsError } from "./os_error.ts";
+import { visible } from "./visible.ts";
 
 /**
  * Prints a failure as one line, or as the JSON envelope.
@@ -28,8 +29,11 @@ export function printFailure(
 ): number {
   const { code, message, fix } = describeFailure(error);
   const detail = { code, message, ...fix ? { fix } : {} };
-  const line = `error: ${message}${
-    fix && !message.includes(fix) ? `; ${fix}` : ""
+  // Names and paths in it are whoever's choice.
+  const line = `${
+    visible(
+      `error: ${message}${fix && !message.includes(fix) ? `; ${fix}` : ""}`,
+    )
   }\n`;
   // What cannot be written to one of the streams is told on the other; on neither, the exit code tells it.
   const told = json &&
