@@ -164,3 +164,31 @@ Deno.test("list shows what is there and fails for a pin that lets nothing in; wh
     assertEquals(refused.code, 2);
     assertStringIncludes(refused.err, '"--trust-plugin" is not a flag here');
   }));
+
+Deno.test("a plugin that changed is named in the error of a call, whatever else is loaded, and no looser trust is advised", () =>
+  withHome(async (dir, flags) => {
+    for (const name of ["one", "two"]) {
+      await pluginsCommand(
+        ["new", `${dir}/${name}`, "--language", "shell"],
+        person([]).io,
+      );
+      const installing = person(["a"]);
+      await pluginsCommand(
+        ["install", `${dir}/${name}`, ...flags],
+        installing.io,
+      );
+    }
+    for (const name of ["one", "two"]) {
+      await Deno.writeTextFile(`${dir}/home/plugins/${name}/more`, "");
+      const call = await said(["call", `${name}/greet`, ...flags]);
+      assertEquals(call.code, 1);
+      const error = call.err.split("\n").find((line) =>
+        line.startsWith("error: ")
+      ) ?? "";
+      assertStringIncludes(error, `"${name}"`);
+      assertStringIncludes(error, "changed since");
+      assertEquals(call.err.includes("always"), false);
+    }
+    const doctor = await said(["doctor", ...flags]);
+    assertEquals(doctor.out.includes("always"), false);
+  }));

@@ -4,13 +4,14 @@
  * @module
  */
 import { printResult, UsageError } from "@bulkhead/sandbox/command";
-import { unknownWord } from "./_cli_errors.ts";
+import { NotLoadedError, unknownWord } from "./_cli_errors.ts";
 import { jsonArgument } from "./_cli_input.ts";
 import type { Command, Verb } from "./_cli_shared.ts";
 import { HOOK_EVENTS } from "./_hook_spec.ts";
-import { isRecord, printable, terminalText } from "./_text.ts";
+import { refusedLines } from "./_refused.ts";
+import { isRecord, printable, quote, terminalText } from "./_text.ts";
 import { fireHooks, type HookPayload } from "./hooks.ts";
-import { registerPlugins } from "./load.ts";
+import { type RefusedPlugin, registerPlugins } from "./load.ts";
 import {
   resultText,
   type Tool,
@@ -54,7 +55,7 @@ async function runCall(command: Command): Promise<number> {
   let tool: Tool;
   let result: ToolResult;
   try {
-    tool = findTool([...outcome.tools, ...native], name);
+    tool = findTool([...outcome.tools, ...native], name, outcome.refused);
     result = await command.interruptible((signal) =>
       tool.execute(args, {
         signal,
@@ -84,16 +85,25 @@ async function runCall(command: Command): Promise<number> {
   return failed ? 1 : 0;
 }
 
-function findTool(tools: readonly Tool[], name: string): Tool {
+function findTool(
+  tools: readonly Tool[],
+  name: string,
+  refused: readonly RefusedPlugin[],
+): Tool {
   const tool = tools.find((each) => isNamed(each, name));
-  if (tool === undefined) {
-    throw unknownWord(
-      "loaded tool",
-      name,
-      tools.map((each) => each.name),
+  if (tool !== undefined) return tool;
+  const held = refused.filter((plugin) =>
+    name.startsWith(`${plugin.name}/`) ||
+    name.startsWith(`plugin__${plugin.name}__`)
+  );
+  const [line] = refusedLines(held);
+  if (line !== undefined) {
+    throw new NotLoadedError(
+      `Cannot call ${quote(name)}: ${line}`,
+      "bulkhead plugins trust",
     );
   }
-  return tool;
+  throw unknownWord("loaded tool", name, tools.map((each) => each.name));
 }
 
 function isNamed({ name, source }: Tool, wanted: string): boolean {

@@ -239,18 +239,23 @@ export class Command {
     const outcome = await this.load(options);
     if (outcome.status === "disabled") throw disabled(this.home);
     this.checkPins(outcome);
-    for (const line of refusedLines(outcome.refused)) {
-      this.note(`warning: ${line}`);
-    }
+    const held = refusedLines(outcome.refused);
     for (const warning of outcome.warnings) this.note(`warning: ${warning}`);
     if (outcome.status === "blocked_pending_trust") {
-      throw new NotLoadedError(
-        outcome.notice,
-        outcome.refused.length === 0 && outcome.notice !== BLOCKED_NOTICE
-          ? "bulkhead plugins install SOURCE"
-          : "bulkhead plugins trust",
-      );
+      const [line] = held;
+      throw line === undefined
+        ? new NotLoadedError(
+          outcome.notice,
+          outcome.notice === BLOCKED_NOTICE
+            ? "bulkhead plugins trust"
+            : "bulkhead plugins install SOURCE",
+        )
+        : new NotLoadedError(
+          `No plugin is loaded: ${line}`,
+          "bulkhead plugins trust",
+        );
     }
+    for (const line of held) this.note(`warning: ${line}`);
     for (const notice of outcome.notices) this.note(`warning: ${notice}`);
     return outcome;
   }

@@ -74,15 +74,29 @@ function reach(spec: ProgramSpec): string {
       spec.program.kind === "deno" ? "no permissions" : "default permissions",
     );
   } else {
-    for (const kind of ["read", "write", "net"] as const) {
+    for (const kind of ["read", "write"] as const) {
       if (permissions[kind].length > 0) {
         parts.push(`${kind} ${permissions[kind].map(shown).join(", ")}`);
       }
+    }
+    if (permissions.net.length > 0) {
+      parts.push(network(permissions.net, spec.program.kind));
     }
     if (parts.length === 0) parts.push("no permissions");
   }
   if (spec.env.length > 0) parts.push(`environment ${spec.env.join(", ")}`);
   return `; ${parts.join("; ")}`;
+}
+
+/** No sandbox filters by host: who grants one grants all. */
+function network(
+  hosts: readonly string[],
+  kind: ProgramSpec["program"]["kind"],
+): string {
+  const asked = hosts.map(shown).join(", ");
+  return kind === "deno"
+    ? `the WHOLE network (Deno itself keeps to ${asked}, the sandbox does not)`
+    : `the WHOLE network (asked for ${asked}; no sandbox filters by host)`;
 }
 
 /** What isolation means for the person who is asked. */

@@ -11,7 +11,7 @@ import { messageOf, printable, quoteWhole, shown } from "./_text.ts";
 import { loadConfig, type PluginsConfig } from "./config.ts";
 import { discoverPlugins } from "./discover.ts";
 import { installedPlugins, repairInstalls } from "./installed.ts";
-import { loadPlugins } from "./load.ts";
+import { type LoadedOutcome, loadPlugins } from "./load.ts";
 import { readPlugin } from "./read.ts";
 import { ToolRegistry } from "./tool.ts";
 import { TrustStore } from "./trust.ts";
@@ -301,6 +301,24 @@ async function checkStores(
   return modified;
 }
 
+function loadedText({ plugins, tools, hooks }: LoadedOutcome): string {
+  const natives = plugins.filter(({ native }) => native !== undefined).length;
+  const parts = [
+    counted(tools.length, "tool"),
+    counted(hooks.length, "hook"),
+    ...(natives === 0
+      ? []
+      : [natives === 1 ? "1 native library" : `${natives} native libraries`]),
+  ];
+  return `${counted(plugins.length, "plugin")} loaded, with ${
+    parts.join(", ")
+  }`;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
 /** The command that takes a damaged file away and keeps it. */
 function moveAside(path: string): string {
   return `mv ${shown(path)} ${shown(`${path}.damaged`)}`;
@@ -347,10 +365,8 @@ async function checkLoaded(
         findings.push({ level: "note", text: printable(text) });
       }
     }
-    findings.push({
-      level: "ok",
-      text:
-        `${outcome.plugins.length} plugins loaded, with ${outcome.tools.length} tools and ${outcome.hooks.length} hooks`,
-    });
-  } else findings.push({ level: "note", text: outcome.notice });
+    findings.push({ level: "ok", text: loadedText(outcome) });
+  } else if (outcome.refused.length === 0) {
+    findings.push({ level: "note", text: outcome.notice });
+  }
 }

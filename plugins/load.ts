@@ -265,7 +265,11 @@ export function registerPlugins(
 ): string[] {
   if (outcome.status === "disabled") return [];
   const lines = [
-    ...(outcome.status === "blocked_pending_trust" ? [outcome.notice] : []),
+    // Where single plugins wait, their line says what is to be done.
+    ...(outcome.status === "blocked_pending_trust" &&
+        outcome.refused.length === 0
+      ? [outcome.notice]
+      : []),
     ...(outcome.status === "loaded" ? outcome.notices : []),
     ...refusedLines(outcome.refused),
     ...outcome.warnings,

@@ -61,7 +61,7 @@ library = "lib.so"
       "environment API_KEY",
       "read /data",
       "write ${WORKSPACE_DIR}/out",
-      "net example.invalid:443",
+      "the WHOLE network (asked for example.invalid:443;",
       "deno run b.ts",
       "no permissions",
       "hook on pre_tool",

@@ -144,7 +144,7 @@ Deno.test("run: a closed gate is told with the usual remedy", async () => {
     const { out: waiting } = await world.run();
     assertMatch(
       waiting,
-      /no plugin was loaded\n.*plugin "pol" is not trusted.*plugins trust pol/,
+      /plugin "pol" is not trusted.*plugins trust pol/,
     );
     const text = await Deno.readTextFile(config);
     await Deno.writeTextFile(config, `${text}default = "never"\n`);
