@@ -274,6 +274,10 @@ function effectsOf(
           effectsOf(inner, toolKind(inner.toolName), boundary, options)
         );
       }
+      if (/patch/i.test(toolName)) {
+        const patched = patchTargets(toolInput);
+        if (patched.length > 0) return judge("patch", patched);
+      }
       const guess = guessTool(toolName);
       const shell = guess.runs
         ? shellEffects(call, "bash", boundary, options)

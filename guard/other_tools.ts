@@ -11,12 +11,18 @@ const WRITE_WORDS = words(
     "modify make mkdir touch truncate download export extract unzip unpack store overwrite clone " +
     "init screenshot format symlink link chmod commit checkout reset add stash merge worktree " +
     "rm mv cp fill set output dump generate backup record capture snapshot trace heapsnapshot zip " +
-    "compress archive install scaffold rmdir unlink upsert trash wipe clean purge empty erase apply",
+    "compress archive install scaffold rmdir unlink upsert trash wipe clean purge empty erase apply tar fix rewrite rotate",
 );
 /** Words of git that change a repository; beside `git` only. */
 const GIT_WORDS = words(
   "push pull fetch rebase cherry revert restore switch tag bisect apply am submodule gc clean",
 );
+/** What is taken out of a file, or said about one, rather than put into one. */
+const TOLD =
+  /(?:^|_)(?:extract_(?:text|tables?|images?|metadata|pages?|content|data|links|fields)|generate_(?:summary|description|explanation|caption|tags))(?:_|$)/;
+/** What is no file, though it may have a path. */
+const NO_FILE =
+  /(?:^|_)(?:route|endpoint|flag|issue|ticket|webhook|permission|repository|comment|label|milestone|channel|message|event)s?(?:_|$)|_page(?:_|$)/;
 const READ_WORDS = words(
   "read get list search find describe analyze analyse view show stat info open load parse count check " +
     "validate query inspect scan diff compare exists tree watch is has lookup resolve detect status ls cat " +
@@ -73,6 +79,10 @@ export interface ToolGuess {
   links: boolean;
   /** It works on a repository of git. */
   git: boolean;
+  /** It takes an archive apart. */
+  unpacks: boolean;
+  /** It brings something here. */
+  downloads: boolean;
 }
 
 /**
@@ -91,7 +101,7 @@ export function guessTool(name: string): ToolGuess {
     /[^a-z\d]+/,
   );
   const has = (set: ReadonlySet<string>) => parts.some((part) => set.has(part));
-  const git = parts.includes("git");
+  const git = parts.includes("git") || /^git(?:[-_]|$)/.test(serverOf(name));
   const text = parts.join("_");
   const server = serverOf(name);
   const edits = /(?:search|find)_(?:and_)?replace|_to_(?:file|disk|path)(?:_|$)/
@@ -103,8 +113,8 @@ export function guessTool(name: string): ToolGuess {
       git && GIT_WORDS.has(part)
     );
   const reads = verb !== undefined && READ_WORDS.has(verb) ||
-    REPORTS.has(parts.at(-1) ?? "");
-  const sends = has(SEND_WORDS) &&
+    REPORTS.has(parts.at(-1) ?? "") || TOLD.test(text);
+  const sends = (has(SEND_WORDS) || !git && parts[0] === "push") &&
     !/^(?:download|export|save|get)$/.test(verb ?? "");
   return {
     writes: verb !== undefined && !reads && !sends,
@@ -117,27 +127,30 @@ export function guessTool(name: string): ToolGuess {
     removes: has(REMOVE_WORDS),
     links: /(?:^|_)(?:sym|hard)?link(?:_|$)/.test(text),
     git,
+    unpacks: /^(?:extract|unpack|unzip|untar)$/.test(verb ?? ""),
+    downloads: /^(?:download|export|save)$/.test(verb ?? ""),
   };
 }
 
 /** Keys of a path, as far as their last word says so. */
 const PATH_LIKE =
-  /(?:^|_)(?:path|paths|path_in_project|file|files|filename|filenames|filepath|filepaths|outfile|savepath|dir|directory|directories|folder|dest|destination|target|output|out|location|uri|url|root|to|into|notebook)$/;
+  /(?:^|_)(?:path|paths|path_in_project|file|files|filename|filenames|filepath|filepaths|outfile|savepath|dir|directory|directories|folder|dest|destination|target|output|out|location|uri|url|root|to|into|notebook|archive)$/;
 /** Keys of what a tool starts from. */
 const SOURCE_LIKE =
   /(?:^|_)(?:source|src|from|old_path|origin)$|^(?:input|source|src|from|old|original|template|reference)s?(?:_|$)/;
 /** Keys that name what a tool makes, whatever it is called. */
 const OUTPUT_LIKE =
-  /^(?:(?:save|saved|download|export)_(?:path|dir|directory|file|filename|folder|to|location|as)|(?:\w+_)?out(?:put)?s?(?:_(?:\w+_)?(?:path|dir|directory|file|filename|folder|paths|name|location|pdf|png|image|csv|html))?|outfile|savepath|dst|dest(?:ination)?(?:_(?:path|dir|directory|file|folder))?)$/;
+  /^(?:(?:save|saved|download|export)_(?:path|dir|directory|file|filename|folder|to|location|as)|(?:\w+_)?out(?:put)?s?(?:_(?:\w+_)?(?:path|dir|directory|file|filename|folder|paths|name|location|pdf|png|image|csv|html))?|outfile|savepath|dir_for_\w+|dst|dest(?:ination)?(?:_(?:path|dir|directory|file|folder))?)$/;
 /** Keys that name what a tool makes, unless its name says that it reads. */
 const TARGET_LIKE =
   /^(?:(?:target|new|to|backup|dump|screenshot|snapshot|trace|report|log|video|archive|zip|result)_(?:\w+_)?(?:path|dir|directory|file|filename|folder|location))$/;
 /** Keys of a place on this machine, as opposed to another. */
-const LOCAL_LIKE = /^local_?(?:path|dir|directory|file|filename|folder|to)$/;
+const LOCAL_LIKE =
+  /^local(?:_?(?:path|dir|directory|file|filename|folder|to))?$/;
 /** Keys that ask for no more than a preview. */
 const DRY_KEYS = ["dryRun", "dry_run"];
 /** Keys that say what is to be done with the path beside them. */
-const ACTION_KEYS = ["action", "operation", "op", "mode"];
+const ACTION_KEYS = ["action", "operation", "op", "mode", "command"];
 /** Keys of what is put into a file. */
 const CONTENT_LIKE =
   /^(?:content|contents|file_content|file_contents|new_content|new_contents|file_text|new_str|new_string|new_text|text_content|diff|patch)$/;
@@ -145,6 +158,12 @@ const CONTENT_LIKE =
 /** Keys that say the paths beside them belong to another machine. */
 const REMOTE_KEYS = [
   "owner",
+  "repositoryId",
+  "repository_id",
+  "projectId",
+  "project_id",
+  "pageId",
+  "page_id",
   "repo",
   "repository",
   "branch",
@@ -177,7 +196,9 @@ export function otherTargets(
     {
       ...actionOf(fields, guess),
       browser: BROWSERS.test(server),
-      remote: REMOTE.test(server),
+      remote: REMOTE.test(server) ||
+        NO_FILE.test(snakeCase(toolName)) && !BROWSERS.test(server) &&
+          !/file|dir|folder/i.test(toolName),
     },
     0,
     found,
@@ -223,7 +244,8 @@ function collect(
   const names = [...fields.keys()].map(snakeCase);
   const elsewhere = reading.remote ||
     REMOTE_KEYS.some((key) =>
-      fields.has(key) && !(reading.git && key === "branch")
+      fields.has(key) &&
+      !(reading.git && /^(?:branch|repo|repository)$/.test(key))
     );
   const other = names.some((name) =>
     OUTPUT_LIKE.test(name) || TARGET_LIKE.test(name) ||
@@ -248,7 +270,14 @@ function isWritten(
   if (LOCAL_LIKE.test(name)) {
     return !reading.sends && (reading.writes || elsewhere || !reading.reads);
   }
+  if (/^remote_/.test(name)) return false;
+  if (reading.git && /^(?:cwd|repo|repository)$/.test(name)) {
+    return reading.writes;
+  }
   if (elsewhere) {
+    if (reading.writes && reading.downloads && TARGET_LIKE.test(name)) {
+      return true;
+    }
     return reading.remote && /^(?:save|output|download|export)_/.test(name) &&
       OUTPUT_LIKE.test(name);
   }
@@ -259,7 +288,9 @@ function isWritten(
   }
   if (OUTPUT_LIKE.test(name)) return !reading.sends;
   if (TARGET_LIKE.test(name)) return !reading.reads && !reading.sends;
-  if (!PATH_LIKE.test(name)) return false;
+  if (!PATH_LIKE.test(name) || name === "archive" && reading.unpacks) {
+    return false;
+  }
   if (reading.sends) return false;
   return reading.writes ||
     reading.browser && /^file_?(?:name|path)$/.test(name);

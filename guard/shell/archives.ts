@@ -298,7 +298,9 @@ const split: CallReader = (call) => {
   });
   const filter = optionValue(read, "--filter");
   if (filter !== undefined) {
-    call.context.run.text(filter, call.state.fork(), {});
+    const state = call.state.fork();
+    state.set("FILE", [[(read.operands[1] ?? "x") + SEG]]);
+    call.context.run.text(filter, state, {});
   } else writes(call, read.operands[1] ?? "x");
   return UNKNOWN_STREAM;
 };

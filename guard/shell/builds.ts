@@ -101,6 +101,11 @@ const cmake: CallReader = (call) => {
     if (prefix !== undefined) call.state.set(CONFIGURED, [[prefix]]);
   }
   const tree = optionValue(read, "-B", "--build");
+  // What stands behind `--` goes to the tool that builds.
+  const dashes = args.indexOf("--");
+  const handed = dashes === -1 ? [] : args.slice(dashes + 1);
+  if (handed.includes("-n")) return UNKNOWN_STREAM;
+  const staged = handed.find((arg) => arg.startsWith("DESTDIR="));
   writes(call, tree ?? ".");
   if (
     optionValue(read, "--target") === "install" ||
@@ -108,7 +113,8 @@ const cmake: CallReader = (call) => {
   ) {
     writes(
       call,
-      readVariable("DESTDIR", call.state, call.context)?.[0] ??
+      staged?.slice("DESTDIR=".length) ??
+        readVariable("DESTDIR", call.state, call.context)?.[0] ??
         configuredPrefix(call) ?? "/usr/local",
     );
   }

@@ -32,7 +32,7 @@ export const buildCommands: VerbTable = verbTable(() => ({
     writes: `${BUILD_DIR} --install-sandbox`,
     here: true,
   },
-  waf: { writes: "-o --out --prefix --destdir", here: true },
+  waf: { takes: "--prefix", writes: "-o --out --destdir", here: true },
   meson: {
     subs: {
       setup: {

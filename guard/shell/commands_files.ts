@@ -52,7 +52,7 @@ export const fileCommands: VerbTable = verbTable(() => ({
     operands: "rest",
     unless: "-n --nono --no-act --just-print",
   }),
-  detox: ALL,
+  detox: { operands: "all", unless: "-n --dry-run -L" },
   symlinks: { operands: "all", onlyWith: "-c -d -s" },
   prename: {
     operands: "rest",
@@ -98,9 +98,10 @@ export const fileCommands: VerbTable = verbTable(() => ({
     takes: "-b -h -j -p -t -T -x -y -z",
     writes: "-o -O --log-file --LOG-FILE",
   },
-  dos2unix: ALL,
-  unix2dos: ALL,
-  mac2unix: ALL,
+  ...each("dos2unix unix2dos mac2unix", {
+    operands: "all",
+    unless: "-i --info -O --to-stdout -h -V",
+  }),
   base64: { takes: "-w --wrap -b -i", writes: "-o --output" },
   tree: { takes: "-L -P -I -H -T", writes: "-o" },
   tac: READS,

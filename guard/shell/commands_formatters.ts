@@ -76,7 +76,7 @@ export const formatterCommands: VerbTable = verbTable(() => ({
   goimports: { operands: "all", onlyWith: "-w", takes: "-local" },
   rustfmt: {
     operands: "all",
-    unless: "--check",
+    unless: "--check --emit",
     takes: "--edition --config --config-path",
   },
   "clang-format": {

@@ -142,10 +142,26 @@ export const javascriptCommands: VerbTable = verbTable(() => ({
     here: true,
   },
   ...each("c8 nyc", {
+    subs: {
+      report: {
+        writes: "-o --report-dir --reports-dir --temp-dir --temp-directory",
+        takes: "-r --reporter",
+      },
+    },
     takes: "-r -x -n --reporter --exclude --include --extension",
     writes: "-o --report-dir --reports-dir --temp-dir --temp-directory",
     stopsAtOperand: true,
   }),
+  cypress: {
+    subs: {
+      run: {
+        takes:
+          "-s -b -r -o --spec --browser --reporter --reporter-options --config",
+        named: "-o --reporter-options --config",
+      },
+    },
+  },
+  "single-file": { operands: "second", takes: "--browser-executable-path" },
   storybook: { subs: { build: { writes: "-o --output-dir", here: true } } },
   "prettier-eslint": { operands: "all", onlyWith: "--write" },
   marked: { takes: "-i --input -s -c", writes: "-o --output" },

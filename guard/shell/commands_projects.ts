@@ -100,8 +100,12 @@ export const projectCommands: VerbTable = verbTable(() => ({
     subs: {
       repo: { subs: { clone: { operands: "second" } } },
       release: { writes: "-D --dir" },
+      ci: { subs: { artifact: { writes: "-p --path" } } },
     },
   },
+  istioctl: { writes: "--dir -o --output", takes: "-f -n" },
+  sonobuoy: { subs: { retrieve: { operands: "first", takes: "-n -f" } } },
+  driftctl: { subs: { scan: { writes: "-o --output", named: "-o --output" } } },
   "ansible-galaxy": {
     takes: "-s --server -r --role-file",
     writes: "-p --roles-path --collections-path --init-path --output-path",

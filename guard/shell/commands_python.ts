@@ -8,6 +8,7 @@ import { ALL, each, HERE, type VerbTable, verbTable } from "./verb_spec.ts";
 /** The rows by program. */
 export const pythonCommands: VerbTable = verbTable(() => ({
   pytest: {
+    guess: true,
     takes:
       "-k -m -p -c -n -o -W --ignore --deselect --maxfail --tb --cov-config --durations --color --confcutdir --override-ini --rootdir --cov-report",
     writes:
@@ -149,6 +150,7 @@ export const pythonCommands: VerbTable = verbTable(() => ({
       }),
     },
   }),
+  pyreverse: { takes: "-o -p -c", writes: "-d --output-directory" },
   "pip-audit": { takes: "-r -f", writes: "-o --output --cache-dir" },
   bandit: { takes: "-f -c -ll", writes: "-o --output" },
 }));

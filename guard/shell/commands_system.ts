@@ -15,7 +15,7 @@ export const systemCommands: VerbTable = verbTable(() => ({
   "mkfs.ext4": ALL,
   "mkfs.xfs": ALL,
   "mkfs.vfat": ALL,
-  mmv: { operands: "final" },
+  mmv: { operands: "final", unless: "-n" },
   mksquashfs: { operands: "second", singleDash: true },
   xorriso: {
     takes: "-indev -map -volid -as",
@@ -132,6 +132,8 @@ export const systemCommands: VerbTable = verbTable(() => ({
   bup: { writes: "-d --bup-dir" },
   duplicity: {
     operands: "last",
+    unless:
+      "collection-status list-current-files verify restore --dry-run cleanup",
     takes: "--encrypt-key --exclude --include",
     writes: "--archive-dir --log-file --tempdir",
   },
@@ -280,6 +282,7 @@ export const systemCommands: VerbTable = verbTable(() => ({
     },
   },
   ...each("jadx apktool dex2jar", { writes: "-d --output-dir -o --output" }),
+  onnxsim: { operands: "second" },
   "ebook-convert": { operands: "second" },
   ...each("capnp capnpc", {
     attached: "-oc++: -oc: -ojava: -orust: -ogo:",

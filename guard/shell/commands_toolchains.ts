@@ -144,7 +144,7 @@ export const toolchainCommands: VerbTable = verbTable(() => ({
     singleDash: true,
     here: true,
     hereUnless:
-      "-v --version -h --help help:help validate dependency:tree dependency:list dependency:analyze help:effective-pom help:active-profiles help:describe versions:display-dependency-updates versions:display-plugin-updates",
+      "-v --version -h --help help:help help:evaluate validate dependency:tree dependency:list dependency:analyze help:effective-pom help:active-profiles help:describe versions:display-dependency-updates versions:display-plugin-updates",
   },
   mvnw: {
     takes: "-P -D -pl",
@@ -171,6 +171,21 @@ export const toolchainCommands: VerbTable = verbTable(() => ({
     },
   },
 
+  gotestsum: {
+    takes: "-f --format",
+    writes: "--junitfile --jsonfile --jsonfile-timing-events",
+    stopsAtOperand: true,
+  },
+  javah: { takes: "-cp -classpath", writes: "-d -o", singleDash: true },
+  jdeps: {
+    takes: "-cp -classpath --module-path -m",
+    writes: "-dotoutput --dot-output --generate-module-info",
+    singleDash: true,
+  },
+  ...each("async-profiler asprof profiler.sh", {
+    takes: "-d -e -i -o",
+    writes: "-f",
+  }),
   trunk: {
     subs: each("build serve", { writes: "-d --dist", here: true }),
     writes: "-d --dist",
@@ -196,7 +211,7 @@ export const toolchainCommands: VerbTable = verbTable(() => ({
     },
   },
   wire: { subs: { gen: { operands: "all" } } },
-  goreleaser: { writes: "--dist" },
+  goreleaser: { writes: "--dist -o --output" },
   ko: {
     subs: each("build resolve publish", {
       writes: "--tarball --image-refs --oci-layout-path",

@@ -153,8 +153,14 @@ const ln: CallReader = (call) => {
     } else if (writes(call, place, mode) && !replaces) {
       writes(call, joinPath(place, lastPart(target)), "entry");
     }
-    if (symbolic) makeLink(call, target, place);
-    else {
+    const several = into !== undefined || targets.length > 1;
+    if (symbolic) {
+      makeLink(
+        call,
+        target,
+        several ? joinPath(place, lastPart(target)) : place,
+      );
+    } else {
       // A second name of the guard's own file could be written through.
       const [cwd = "/"] = call.state.cwd;
       const { verdict } = call.context.boundary.judge(target, cwd, "content");
@@ -292,7 +298,7 @@ function kubeConfig(call: Call): string {
 const kubectl: CallReader = (call) => {
   const read = readOptions(call.args, {
     takes: "-n --namespace --context --kubeconfig -l -f -k",
-    writes: "--output-directory --dest-dir --template-output-dir",
+    writes: "--output-directory --dest-dir --cache-dir",
   });
   for (const [name, value] of read.options) {
     if (/-dir(?:ectory)?$/.test(name) && value !== undefined) {

@@ -26,8 +26,12 @@ const sqlite: CallReader = (call) => {
   const changes =
     /\b(?:insert|update|delete|create|drop|alter|replace|vacuum(?!\s+into)|reindex)\b|^\s*\.(?:import|restore|read)\b/im
       .test(text);
+  // A script that is fed to it is one that changes something more often than not.
+  const fed = statements.length === 0 && cmd.length === 0 &&
+    call.stdin.text === undefined;
   if (
-    database !== undefined && changes && !readOnly && database !== ":memory:"
+    database !== undefined && (changes || fed) && !readOnly &&
+    database !== ":memory:"
   ) {
     writes(call, database.replace(/^file:([^?]*).*$/, "$1"));
   }

@@ -76,6 +76,10 @@ export function readShell(request: ShellRequest): Effect[] {
     const state = new State([request.cwd]);
     if (typeof command !== "string") {
       context.run.argv(command.map(withoutHoles), state, EMPTY_STREAM);
+      const cutShort = context.exhausted && context.effects.length > 0;
+      if (context.incomplete && !cutShort && !signs()(command.join(" "))) {
+        context.incomplete = false;
+      }
     } else if (request.language === "powershell") {
       readPowerShell(withoutHoles(command), state, context);
     } else {

@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { ANY, SUB } from "../holes.ts";
+import { ANY, SEG, SUB } from "../holes.ts";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { FindExpression } from "./find_expression.ts";
+import { linkText } from "./links.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { unescapeText } from "./builtins_text.ts";
 import { ownBelow } from "./own_files.ts";
@@ -32,7 +33,13 @@ const find: CallReader = (call) => {
   }
   if (starts.length === 0) starts.push(".");
   const expression = args.slice(i);
-  const found: Values = starts.map((start) => below(start));
+  const follows = args.slice(0, i).some((arg) => /^-[HL]$/.test(arg)) ||
+    expression.includes("-follow");
+  const found: string[] = starts.flatMap((start) =>
+    // A link is not entered, unless it is told to.
+    !follows && linkText(call, start) !== undefined ? [] : [below(start)]
+  );
+  found.push(...linksMet(call, starts, expression, follows));
   const topIncluded =
     !expression.some((arg) =>
       /^-(?:mindepth|name|iname|path|ipath|wholename|regex|iregex|newer|empty|size|mtime|mmin)$/
@@ -101,6 +108,26 @@ const find: CallReader = (call) => {
     ...swept.length === 0 ? {} : { swept },
   };
 };
+
+/** Links on disk that an expression names, and what a named path leads to through one. */
+function linksMet(
+  call: Call,
+  starts: readonly string[],
+  expression: readonly string[],
+  follows: boolean,
+): string[] {
+  return expression.flatMap((arg, i) => {
+    const value = expression[i + 1] ?? "";
+    if (arg === "-name" && !/[*?[\\]/.test(value)) {
+      return starts.map((start) => `${start.replace(/\/$/, "")}/${value}`)
+        .filter((path) => linkText(call, path) !== undefined);
+    }
+    const directory = follows && /^-(?:path|wholename)$/.test(arg)
+      ? /^([^*?[\\]+\/)/.exec(value)?.[1]
+      : undefined;
+    return directory === undefined ? [] : [directory + SEG];
+  });
+}
 
 /** Programs that take away what they are handed, as a word or within a script. */
 const REMOVES =

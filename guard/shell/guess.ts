@@ -12,15 +12,16 @@ const PLACE = "[-_]?(?:dir(?:ectory)?|file|path|folder|location|to)";
 
 /** Long options that name an output. */
 const OUTPUT_OPTION = new RegExp(
-  "^--?(?:" + [
-    "out(?:put)?(?:s|[-_]?\\w+(?:[-_]\\w+)*)?",
-    ".*[-_]out(?:put)?(?:[-_]?(?:dir(?:ectory)?|file|path))?",
-    `(?:dest|destination|target)(?:${PLACE})?`,
-    "log[-_]?file|logs?[-_]?(?:dir(?:ectory)?|path)",
-    `(?:reports?|results?|artifacts?|coverage|screenshots?|videos?|temp|tmp|cache|build|dist|downloads?|install|scratch|base|export|save|dump|snapshots?|backups?|extract|generated?|gen|site|scan[-_]?results?)${PLACE}`,
-    `(?:\\w+[-_])*(?:reports?|archive|json|xml|html|csv|junit|profile|trace|har|pcap|data)[-_]?(?:file|path)`,
-    "save(?:[-_]?as)?|export|write[-_]?to|junit[-_]?xml|pid[-_]?file",
-  ].join("|") + ")$",
+  "^--?(?!.*(?:delimiter|separator|format|encoding|indicator|fields?|limit|level|mode|type|style|colou?r|sort|width|rate|codec|lang)s?$)(?:" +
+    [
+      "out(?:put)?(?:s|[-_]?\\w+(?:[-_]\\w+)*)?",
+      ".*[-_]out(?:put)?(?:[-_]?(?:dir(?:ectory)?|file|path))?",
+      `(?:dest|destination|target)(?:${PLACE})?`,
+      "log[-_]?file|logs?[-_]?(?:dir(?:ectory)?|path)",
+      `(?:reports?|results?|artifacts?|coverage|screenshots?|videos?|temp|tmp|cache|build|dist|downloads?|install|scratch|base|export|save|dump|snapshots?|backups?|extract|generated?|gen|site|scan[-_]?results?)${PLACE}`,
+      `(?:\\w+[-_])*(?:reports?|archive|json|xml|html|csv|junit|profile|trace|har|pcap|data)[-_]?(?:file|path)`,
+      "save(?:[-_]?as)?|export|write[-_]?to|junit[-_]?xml|pid[-_]?file",
+    ].join("|") + ")$",
   "i",
 );
 

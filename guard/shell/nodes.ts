@@ -180,6 +180,8 @@ function runNode(
       state.setFunction(node.name.value, node);
       return EMPTY_STREAM;
     case "Coproc":
+      // Its two descriptors.
+      state.set(node.name?.text ?? "COPROC", [[SEG], [SEG]]);
       context.inSubshell(
         state,
         (inner) => runNode(node.body, inner, UNKNOWN_STREAM, context),

@@ -46,6 +46,9 @@ const HISTORIES: Readonly<Record<string, string>> = {
   pip: "PIP_CACHE_DIR PIP_TARGET PIP_PREFIX",
   ccache: "CCACHE_DIR",
   gradle: "GRADLE_USER_HOME",
+  initdb: "PGDATA",
+  "pg_ctl": "PGDATA",
+  postgres: "PGDATA",
   terraform: "TF_DATA_DIR TF_LOG_PATH TF_PLUGIN_CACHE_DIR",
   tofu: "TF_DATA_DIR TF_LOG_PATH",
 };

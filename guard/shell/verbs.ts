@@ -134,7 +134,7 @@ function applySpec(
       // `home:/x` of an option that takes a path as well
       const plain = named.length === 0
         ? path
-        : path.replace(/^\w+:(?=[/~.])/, "");
+        : path.replace(/^[\w-]+[:=](?:\/\/)?(?=[/~.])/, "");
       writes(place, plain, "content", name);
     }
   }
