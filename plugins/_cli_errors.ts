@@ -12,11 +12,21 @@ import {
 import { InstallError } from "./_install_error.ts";
 import { quote, quoteWhole } from "./_text.ts";
 
+/** The signals that end a command, with the exit code of one that they did. */
+export const ENDING_SIGNALS: ReadonlyMap<Deno.Signal, number> = new Map(
+  Deno.build.os === "windows"
+    ? [["SIGINT", 130]]
+    : [["SIGINT", 130], ["SIGTERM", 143], ["SIGHUP", 129]],
+);
+
 /** A person or the system has ended the command. */
 export class InterruptedError extends Error {
-  constructor() {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
     super("Interrupted");
     this.name = "InterruptedError";
+    this.exitCode = exitCode;
   }
 }
 

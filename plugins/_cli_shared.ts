@@ -12,7 +12,12 @@ import {
   paint,
   UsageError,
 } from "@bulkhead/sandbox/command";
-import { disabled, InterruptedError, NotLoadedError } from "./_cli_errors.ts";
+import {
+  disabled,
+  ENDING_SIGNALS,
+  InterruptedError,
+  NotLoadedError,
+} from "./_cli_errors.ts";
 import { absolute, readLine } from "./_cli_input.ts";
 import { refusedLines } from "./_refused.ts";
 import { clip, messageOf, printable, quoteWhole } from "./_text.ts";
@@ -106,6 +111,8 @@ export class Command {
   readonly flags: Flags;
   readonly json: boolean;
   readonly #native: OpenNative | undefined;
+  /** The exit code of an interruption, when there was one. */
+  interrupted: number | undefined;
   #config: PluginsConfig | undefined;
   #signal: AbortSignal | undefined;
 
@@ -313,22 +320,25 @@ export class Command {
     }
   }
 
-  /** Runs the work with a signal that Ctrl-C and TERM abort. */
+  /** Runs the work with a signal that Ctrl-C, TERM and a closed terminal abort. */
   async interruptible<T>(
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const controller = new AbortController();
     this.#signal = controller.signal;
-    const stop = () => controller.abort(new InterruptedError());
-    const signals: Deno.Signal[] = Deno.build.os === "windows"
-      ? ["SIGINT"]
-      : ["SIGINT", "SIGTERM"];
-    for (const signal of signals) Deno.addSignalListener(signal, stop);
+    const listeners = [...ENDING_SIGNALS].map(([signal, exitCode]) => {
+      const stop = (): void => {
+        this.interrupted ??= exitCode;
+        controller.abort(new InterruptedError(exitCode));
+      };
+      Deno.addSignalListener(signal, stop);
+      return () => Deno.removeSignalListener(signal, stop);
+    });
     try {
       return await work(controller.signal);
     } finally {
       this.#signal = undefined;
-      for (const signal of signals) Deno.removeSignalListener(signal, stop);
+      for (const remove of listeners) remove();
     }
   }
 

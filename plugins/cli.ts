@@ -138,7 +138,8 @@ export async function pluginsCommand(
     }
     const command = new Command(io, flags, extensions);
     if (verb.usesHome ?? true) await command.checkHome();
-    return await verb.run(command);
+    const code = await verb.run(command);
+    return code === 0 ? 0 : command.interrupted ?? code;
   } catch (error) {
     if (error instanceof InstallError && json) {
       const failure = { schema: 1, ok: false, error: failureOf(error) };
@@ -146,7 +147,7 @@ export async function pluginsCommand(
       return 1;
     }
     const code = printFailure(io, error, json);
-    return error instanceof InterruptedError ? 130 : code;
+    return error instanceof InterruptedError ? error.exitCode : code;
   }
 }
 

@@ -69,3 +69,44 @@ Deno.test({
     await Deno.remove(shadow, { recursive: true });
   },
 });
+
+Deno.test({
+  name: "a closed terminal ends the tool of plugins call, what it started too",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    await using world = await World.create();
+    await world.plugin(
+      "p",
+      `[[tools]]
+name = "t"
+command = "sh"
+args = ["-c", "echo running > $PLUGIN_DATA_DIR/on; sleep 3600 & wait"]
+`,
+    );
+    await Deno.writeTextFile(
+      `${world.home}/config.toml`,
+      `[capabilities.plugins]
+enabled = true
+sandbox = "off"
+[capabilities.trust]
+enabled = true
+default = "always"
+`,
+    );
+    const cli = fromFileUrl(new URL("../plugins/cli.ts", import.meta.url));
+    const places = ["--home", world.home, "--workspace", world.workspace];
+    const call = new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--no-lock", cli, "call", "p/t", ...places],
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    await eventually("the tool runs", async () => {
+      const on = await Deno.readTextFile(`${world.home}/data/p/on`)
+        .catch(() => "");
+      return on !== "";
+    });
+    call.kill("SIGHUP");
+    assertEquals((await call.status).code, 129);
+    assertEquals(await livingProcesses(world.workspace), []);
+  },
+});
