@@ -109,7 +109,8 @@ export class WorkerRecord {
    */
   async goneOver(sessionId: string | undefined): Promise<void> {
     await this.claim(sessionId);
-    if (sessionId === undefined || this.#ended) return;
+    const callers = this.#options.driver.callersSession === true;
+    if (sessionId === undefined || callers || this.#ended) return;
     this.#events = this.#events.then(() => this.#writeSession(sessionId));
     await this.#events;
   }
