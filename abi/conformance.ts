@@ -7,6 +7,7 @@
 import { AbiError } from "./errors.ts";
 import { isObject, tryParseJson } from "./json.ts";
 import { inspectLibrary } from "./preflight.ts";
+import type { RegisteredTool } from "./registration.ts";
 import { checkExit, checkLeaks, checkThreads } from "./verify/endurance.ts";
 import { checkEvents, checkHandlers } from "./verify/handlers.ts";
 import type { VerifyOptions, VerifyReport } from "./verify/report.ts";
@@ -113,7 +114,27 @@ async function register(session: VerifySession): Promise<boolean> {
     beforeAgentStart: registration.beforeAgentStart,
     oauth: registration.oauth.length,
   };
-  for (const tool of registration.tools) {
+  judgeTools(session, registration.tools);
+  const total = Object.values(session.report.registered).reduce(
+    (a, b) => a + b,
+    0,
+  );
+  if (total === 0) session.found("warning", "register", "it registers nothing");
+  session.passed(
+    "register",
+    `${total} ${total === 1 ? "entry" : "entries"}, ${
+      same ? "" : "not "
+    }the same at the second load`,
+  );
+  return true;
+}
+
+/** Tools that providers or models cannot make much of. */
+function judgeTools(
+  session: VerifySession,
+  tools: readonly RegisteredTool[],
+): void {
+  for (const tool of tools) {
     const schema = tryParseJson(tool.parameters);
     if (!isObject(schema) || schema.type !== "object") {
       session.found(
@@ -132,16 +153,4 @@ async function register(session: VerifySession): Promise<boolean> {
       );
     }
   }
-  const total = Object.values(session.report.registered).reduce(
-    (a, b) => a + b,
-    0,
-  );
-  if (total === 0) session.found("warning", "register", "it registers nothing");
-  session.passed(
-    "register",
-    `${total} ${total === 1 ? "entry" : "entries"}, ${
-      same ? "" : "not "
-    }the same at the second load`,
-  );
-  return true;
 }

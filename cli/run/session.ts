@@ -2,6 +2,7 @@ import { loadConfig, type ResolvedConfig } from "@bulkhead/plugins/config";
 import { ensurePrivateDir, writeFileAtomic } from "@bulkhead/sandbox";
 import type { CommandIo } from "@bulkhead/sandbox/command";
 import {
+  type AgentDriver,
   createPosture,
   type Decider,
   guardDecider,
@@ -32,6 +33,16 @@ interface SessionSetup {
   roots: string[];
   /** What a person types. */
   readLine: ReadLine;
+}
+
+/** What a worker is started with besides its agent. */
+interface WorkerParts {
+  /** The id of a new session, where it has one already. */
+  readonly session: { sessionId?: string };
+  /** The tools, once they are loaded. */
+  readonly tools: Promise<SessionTools>;
+  /** Who judges calls, in order. */
+  readonly deciders: Decider[];
 }
 
 /** One session of `bulkhead run`: brings up the agent, and what judges and serves it. */
@@ -133,41 +144,21 @@ export class HostedSession {
     const guard = this.#args.guard
       ? comesUp.promise.then(() => this.#openGuard(setup))
       : undefined;
-    let tools: SessionTools | undefined;
     const loading = comesUp.promise.then(() => this.#openTools(setup));
-    loading.then((all) => tools = all, () => {});
     const hooks = new SessionHooks(loading.then((all) => all.hooks), {
       id: () => this.#worker?.sessionId ?? "",
       workspace: this.#places.workspace,
       report: (line) => this.#render.warn(line),
     });
-    const starting = runWorker({
-      shortId: this.#shortId,
-      home: `${this.#places.home}/workers`,
-      cwd: this.#places.workspace,
-      ...this.#places.claims === undefined
-        ? {}
-        : { claimsRoot: this.#places.claims },
-      driver: agent.driver,
+    const starting = this.#start(agent.driver, setup, {
+      session: member === undefined ? {} : { sessionId },
+      tools: loading,
       deciders: [
         ...member === undefined ? [] : [member.decider],
         ...guard === undefined ? [] : [lateDecider("guard", guard)],
         await this.#posture(setup),
         hooks.decider(),
       ],
-      tools: {
-        ready: loading,
-        get: (name) => tools?.registry.get(name),
-        [Symbol.iterator]: () => (tools?.registry ?? [])[Symbol.iterator](),
-      },
-      asks: this.#args.keep ? "wait" : "attached",
-      ...this.#args.resume !== undefined
-        ? { resume: this.#args.resume }
-        : member === undefined
-        ? {}
-        : { sessionId },
-      ...this.#args.model === undefined ? {} : { model: this.#args.model },
-      ...askTimeout(setup.config.user),
     });
     starting.catch(() => {});
     launched(agent.driver, starting).then(comesUp.resolve);
@@ -198,6 +189,35 @@ export class HostedSession {
     } finally {
       await loading.then((all) => all.close(), () => {});
     }
+  }
+
+  /** Starts the worker; its agent is offered the tools once they are there. */
+  async #start(
+    driver: AgentDriver,
+    setup: SessionSetup,
+    { session, tools: loading, deciders }: WorkerParts,
+  ): Promise<Worker> {
+    const { resume, model, keep } = this.#args;
+    const { home, workspace, claims } = this.#places;
+    let tools: SessionTools | undefined;
+    loading.then((all) => tools = all, () => {});
+    return await runWorker({
+      shortId: this.#shortId,
+      home: `${home}/workers`,
+      cwd: workspace,
+      ...claims === undefined ? {} : { claimsRoot: claims },
+      driver,
+      deciders,
+      tools: {
+        ready: loading,
+        get: (name) => tools?.registry.get(name),
+        [Symbol.iterator]: () => (tools?.registry ?? [])[Symbol.iterator](),
+      },
+      asks: keep ? "wait" : "attached",
+      ...resume === undefined ? session : { resume },
+      ...model === undefined ? {} : { model },
+      ...askTimeout(setup.config.user),
+    });
   }
 
   /** Nobody will ask for the name of a session that never began. */
