@@ -120,7 +120,7 @@ export class Boundary {
    * @param path The path as written.
    * @param cwd The directory it starts from.
    * @param follow Whether a link in the last component is followed.
-   * @returns the resolved path, or `undefined` when it cannot be one.
+   * @returns The resolved path, or `undefined` when it cannot be one.
    */
   resolve(path: string, cwd: string, follow: boolean): string | undefined {
     const known = withinDirectory(path);
@@ -152,7 +152,7 @@ export class Boundary {
    * What stands at a path.
    *
    * @param path A resolved path.
-   * @returns the text of a link, `null` for anything else, `undefined` for nothing.
+   * @returns The text of a link, `null` for anything else, `undefined` for nothing.
    */
   linkAt(path: string): string | null | undefined {
     return this.#port.readLink(path);
@@ -186,7 +186,7 @@ export class Boundary {
    * @param path The path as written; may hold unknown parts.
    * @param cwd The directory it starts from.
    * @param mode How the path is touched.
-   * @returns the side and the resolved path.
+   * @returns The side and the resolved path.
    */
   judge(path: string, cwd: string, mode: EffectMode): Judgement {
     const follow = mode === "content" || mode === "attributes";
@@ -209,7 +209,7 @@ export class Boundary {
    * The root that holds a resolved path.
    *
    * @param target A resolved path.
-   * @returns the root as resolved, or `undefined`.
+   * @returns The root as resolved, or `undefined`.
    */
   rootOf(target: string): string | undefined {
     this.#resolvedRoots ??= this.roots.map((root) =>
@@ -234,7 +234,7 @@ export class Boundary {
   /**
    * The guard's own files.
    *
-   * @returns their resolved paths.
+   * @returns Their resolved paths.
    */
   ownPaths(): readonly string[] {
     this.#guarded ??= [...this.#protectedPaths, ...this.#belowRoots()].map((

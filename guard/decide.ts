@@ -63,15 +63,31 @@ export interface DecideOptions {
   shell?: ShellReader;
   /** Home directory of the one who runs the call; unknown by default, hence outside. */
   home?: string;
-  /** Environment variables of the call whose values are known. @default {} */
+  /**
+   * Environment variables of the call whose values are known.
+   *
+   * @default {{}}
+   */
   env?: Readonly<Record<string, string | undefined>>;
   /** Link look-ups; the real file system by default. */
   paths?: BoundaryPort;
-  /** More files of the guard itself, such as the marker and the shim. @default [] */
+  /**
+   * More files of the guard itself, such as the marker and the shim.
+   *
+   * @default {[]}
+   */
   protectedPaths?: readonly string[];
-  /** Append the helpful part to reasons. @default the marker's `hints` */
+  /**
+   * Append the helpful part to reasons.
+   *
+   * @default the marker's `hints`
+   */
   hints?: boolean;
-  /** Compare names without case, as macOS does. @default false */
+  /**
+   * Compare names without case, as macOS does.
+   *
+   * @default {false}
+   */
   foldCase?: boolean;
 }
 
@@ -100,7 +116,7 @@ export type Decision =
  * @param call The call.
  * @param marker The armed marker; a call without a live one is allowed.
  * @param options The clock, the shell reader, and what is known of the surroundings.
- * @returns allow, or deny with a reason.
+ * @returns Allow, or deny with a reason.
  *
  * @example A write outside the roots
  * ```ts

@@ -60,7 +60,7 @@ function maySkip(node: PipelineNode): boolean {
  * @param stdin Its input.
  * @param context The reading.
  * @param run Follows one of the commands.
- * @returns its output.
+ * @returns Its output.
  */
 export function runAndOr(
   node: AndOr,
@@ -136,7 +136,7 @@ export function runAndOr(
  *
  * @param outputs What each prints.
  * @param maybeNone Whether it may be that none has run.
- * @returns their common text, or the lines any of them may print.
+ * @returns Their common text, or the lines any of them may print.
  */
 export function anyOf(outputs: readonly Stream[], maybeNone: boolean): Stream {
   const all = maybeNone ? [EMPTY_STREAM, ...outputs] : outputs;

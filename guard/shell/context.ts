@@ -106,7 +106,7 @@ export class Context {
    * Follows something nested, unless it is nested too deeply.
    *
    * @param follow Does it.
-   * @returns its output.
+   * @returns Its output.
    */
   nested(follow: () => Stream): Stream {
     if (this.depth >= MAX_DEPTH) {
@@ -126,7 +126,7 @@ export class Context {
    *
    * @param state The shell it starts from.
    * @param follow Runs it.
-   * @returns its output.
+   * @returns Its output.
    */
   inSubshell(state: State, follow: (inner: State) => Stream): Stream {
     const inner = state.fork();
@@ -187,7 +187,7 @@ export class Context {
    *
    * @param path The value.
    * @param state The shell.
-   * @returns the resolved path or `undefined`.
+   * @returns The resolved path or `undefined`.
    */
   resolve(path: string, state: State): string | undefined {
     const cwd = state.cwd[0];
@@ -203,7 +203,7 @@ export class Context {
    *
    * @param path The file as a value.
    * @param state The shell.
-   * @returns its content, or nothing known.
+   * @returns Its content, or nothing known.
    */
   readFile(path: string, state: State): Stream {
     if (this.files.size === 0) return UNKNOWN_STREAM;
@@ -243,7 +243,7 @@ export class Context {
    * Makes a path for a process substitution.
    *
    * @param content What it gives to its reader.
-   * @returns the path.
+   * @returns The path.
    */
   pipe(content: Stream): string {
     const path = `/dev/fd/${1000 + this.#pipes++}`;

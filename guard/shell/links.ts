@@ -76,7 +76,7 @@ export function makeLink(call: Call, target: string, link: string): void {
  *
  * @param call The call.
  * @param path The path.
- * @returns its text; `undefined` where no link stands.
+ * @returns Its text; `undefined` where no link stands.
  */
 export function linkText(call: Call, path: string): string | undefined {
   const { boundary } = call.context;

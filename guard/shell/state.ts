@@ -35,7 +35,7 @@ const MAX_LENGTH = 65_536;
  *
  * @param a Some values.
  * @param b More values.
- * @returns their union; one unknown value when there are too many.
+ * @returns Their union; one unknown value when there are too many.
  */
 export function union(a: Values, b: Values): Values {
   if (a === b || (a.length === 1 && b.length === 1 && a[0] === b[0])) return a;
@@ -48,7 +48,7 @@ export function union(a: Values, b: Values): Values {
  *
  * @param a First halves.
  * @param b Second halves.
- * @returns the concatenations; one unknown value when there are too many.
+ * @returns The concatenations; one unknown value when there are too many.
  */
 export function concat(a: Values, b: Values): Values {
   if (
@@ -73,7 +73,7 @@ export function concat(a: Values, b: Values): Values {
  * The lines of a stream.
  *
  * @param stream A stream.
- * @returns what its lines may be, or `undefined` when that is unknown.
+ * @returns What its lines may be, or `undefined` when that is unknown.
  */
 export function linesOf(stream: Stream): Values | undefined {
   if (stream.items !== undefined) return stream.items;
@@ -87,7 +87,7 @@ export function linesOf(stream: Stream): Values | undefined {
  *
  * @param a The first.
  * @param b The second.
- * @returns what is known of both together.
+ * @returns What is known of both together.
  */
 export function joinStreams(a: Stream, b: Stream): Stream {
   if (a.text === "") return b;
@@ -113,7 +113,7 @@ export type Variable = readonly Values[];
  *
  * @param name The array.
  * @param key The key.
- * @returns the note's name.
+ * @returns The note's name.
  */
 export function elementOf(name: string, key: string): string {
   return `${name}[${key}]`;
@@ -163,7 +163,7 @@ export class State {
   /**
    * A copy whose changes stay its own.
    *
-   * @returns the copy.
+   * @returns The copy.
    */
   fork(): State {
     const child = new State(this.cwd, this);
@@ -180,7 +180,7 @@ export class State {
    * Reads a variable.
    *
    * @param name Its name.
-   * @returns its elements, or `undefined` when nothing is known of it.
+   * @returns Its elements, or `undefined` when nothing is known of it.
    */
   get(name: string): Variable | undefined {
     const own = this.#variables.get(name);
@@ -238,7 +238,7 @@ export class State {
    * What this shell itself, not its parent, holds of a variable.
    *
    * @param name Its name.
-   * @returns its elements or `undefined`.
+   * @returns Its elements or `undefined`.
    */
   own(name: string): Variable | undefined {
     return this.#variables.get(name);
@@ -248,7 +248,7 @@ export class State {
    * Finds a function.
    *
    * @param name Its name.
-   * @returns its definition or `undefined`.
+   * @returns Its definition or `undefined`.
    */
   getFunction(name: string): FunctionNode | undefined {
     return this.#functions.get(name) ?? this.#parent?.getFunction(name);
@@ -268,7 +268,7 @@ export class State {
    * Finds an alias.
    *
    * @param name Its name.
-   * @returns its text or `undefined`.
+   * @returns Its text or `undefined`.
    */
   getAlias(name: string): string | undefined {
     return this.#aliases.get(name) ?? this.#parent?.getAlias(name);
@@ -334,7 +334,7 @@ export class State {
   /**
    * A short text that changes when the directory or a variable of this fork changes.
    *
-   * @returns the text.
+   * @returns The text.
    */
   fingerprint(): string {
     return JSON.stringify([this.cwd, [...this.#variables]]);
@@ -344,7 +344,7 @@ export class State {
    * Names set in this fork whose values differ from another fork's.
    *
    * @param other The other fork.
-   * @returns the names.
+   * @returns The names.
    */
   changedFrom(other: State): string[] {
     return [...this.#variables.keys()].filter((name) =>

@@ -56,7 +56,7 @@ export const BUILD_DIR = "-C --directory";
  *
  * @param names Their names, with blanks between them.
  * @param spec The row.
- * @returns the rows by name.
+ * @returns The rows by name.
  */
 export function each(names: string, spec: VerbSpec): Record<string, VerbSpec> {
   return Object.fromEntries(names.split(" ").map((name) => [name, spec]));
@@ -69,7 +69,7 @@ export type VerbTable = () => Readonly<Record<string, VerbSpec>>;
  * Puts off the making of a table: most calls of a hook process need none.
  *
  * @param make Makes it.
- * @returns the table, made once.
+ * @returns The table, made once.
  */
 export function verbTable(make: VerbTable): VerbTable {
   let rows: ReturnType<VerbTable> | undefined;
