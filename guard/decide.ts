@@ -66,7 +66,7 @@ export interface DecideOptions {
   /**
    * Environment variables of the call whose values are known.
    *
-   * @default {{}}
+   * @default none is known
    */
   env?: Readonly<Record<string, string | undefined>>;
   /** Link look-ups; the real file system by default. */

@@ -49,6 +49,7 @@ export function searchAnswer(
     };
 }
 
+/** The answer that a step of the script gives to a request. */
 export function makeAnswer(
   turn: Turn,
   request: ModelRequest,
@@ -78,6 +79,7 @@ function messageOf(step: ScriptStep): string {
   return step.error?.message ?? `scripted error ${step.error?.status}`;
 }
 
+/** The HTTP answer of a step that fails. */
 export function errorAnswer(protocol: Protocol, step: ScriptStep): Response {
   const status = step.error?.status ?? 500;
   const headers = new Headers();
@@ -114,6 +116,7 @@ function lineOf(event: ModelEvent): string {
   }\n\n`;
 }
 
+/** The lines of an answer as a stream, at the pace of its step, cut where the step says so. */
 export function streamOf(
   lines: Generator<string>,
   step: ScriptStep,

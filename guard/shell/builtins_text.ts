@@ -8,6 +8,7 @@ import type { CallReader } from "./call.ts";
 import { EMPTY_STREAM, UNKNOWN_STREAM } from "./state.ts";
 import { runSubscript } from "./subscripts.ts";
 
+/** `printf`: what it prints, or the variable that it sets. */
 export const printf: CallReader = (call) => {
   const { args } = call;
   if (args[0] === "-v") {
@@ -78,6 +79,7 @@ export function unescapeText(text: string): string {
   );
 }
 
+/** `echo`: what it prints. */
 export const echo: CallReader = (call) => {
   let i = 0;
   let newline = true;

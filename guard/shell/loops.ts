@@ -20,6 +20,7 @@ import { expandFields } from "./words.ts";
 /** Most items of a literal list that a loop is followed for one by one. */
 const MAX_ITEMS = 24;
 
+/** Follows a `for` or `select` loop: item by item where they are few and known. */
 export function runFor(
   node: For | Select,
   state: State,

@@ -107,6 +107,7 @@ function pythonModule(
   }
 }
 
+/** `python`: the code, the module or the script that it runs. */
 export const python: CallReader = (call) => {
   const { args } = call;
   for (let i = 0; i < args.length; i++) {

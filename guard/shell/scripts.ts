@@ -52,6 +52,7 @@ export function script(
   return UNKNOWN_STREAM;
 }
 
+/** Reads the code that an interpreter gets on standard input, when its text is known. */
 export function fromInput(
   call: Call,
   language: Lexicon,
