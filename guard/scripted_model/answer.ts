@@ -116,7 +116,7 @@ function lineOf(event: ModelEvent): string {
   }\n\n`;
 }
 
-/** The lines of an answer as a stream, at the pace of its step, cut where the step says so. */
+/** The lines of an answer as a stream, at the pace of its step. */
 export function streamOf(
   lines: Generator<string>,
   step: ScriptStep,
