@@ -1,5 +1,5 @@
 /**
- * PE libraries, as Windows loads them.
+ * PE libraries, as Windows loads them. Names in capitals are those of `winnt.h`.
  *
  * @module
  */
@@ -11,10 +11,25 @@ import {
   Malformed,
 } from "./bytes.ts";
 
-const MACHINES: ReadonlyMap<number, string> = new Map([[0x8664, "x86_64"], [
-  0xaa64,
-  "aarch64",
-], [0x14c, "x86"]]);
+const MACHINES: ReadonlyMap<number, string> = new Map([
+  [0x14c, "x86"],
+  [0x8664, "x86_64"],
+  [0xaa64, "aarch64"],
+]);
+
+const IMAGE_NT_SIGNATURE = 0x00004550;
+const IMAGE_FILE_DLL = 0x2000;
+const IMAGE_NT_OPTIONAL_HDR64_MAGIC = 0x20b;
+const IMAGE_SCN_MEM_EXECUTE = 0x20000000;
+const IMAGE_DIRECTORY_ENTRY_EXPORT = 0;
+const IMAGE_DIRECTORY_ENTRY_IMPORT = 1;
+
+/** The sizes of a section's header, a directory's entry and an import's descriptor, in bytes. */
+const SECTION_BYTES = 40;
+const DIRECTORY_BYTES = 8;
+const IMPORT_BYTES = 20;
+/** Where the directories begin in the optional header. */
+const DIRECTORIES = 112;
 
 interface Section {
   readonly address: number;
@@ -32,23 +47,25 @@ interface Section {
  */
 export function readPe(file: Bytes): Image {
   const start = file.u32("the PE header offset", 0x3c);
-  if (file.u32("the PE header", start) !== 0x00004550) {
+  if (file.u32("the PE header", start) !== IMAGE_NT_SIGNATURE) {
     throw new Malformed("it has no PE header");
   }
   const machine = file.u16("the machine", start + 4);
   const sectionCount = file.u16("the number of sections", start + 6);
   const optionalSize = file.u16("the optional header size", start + 20);
-  if ((file.u16("the characteristics", start + 22) & 0x2000) === 0) {
+  if ((file.u16("the characteristics", start + 22) & IMAGE_FILE_DLL) === 0) {
     throw new Malformed("it is a program, not a DLL");
   }
   const optional = start + 24;
-  if (file.u16("the optional header", optional) !== 0x20b) {
+  if (
+    file.u16("the optional header", optional) !== IMAGE_NT_OPTIONAL_HDR64_MAGIC
+  ) {
     throw new Malformed("it is not a 64-bit DLL");
   }
   file.need("the optional header", optional, optionalSize);
   const sections: Section[] = [];
   for (let i = 0; i < sectionCount; i++) {
-    const at = optional + optionalSize + i * 40;
+    const at = optional + optionalSize + i * SECTION_BYTES;
     const stored = file.u32("a section", at + 16);
     const offset = file.u32("a section", at + 20);
     if (stored > 0) file.need(`section ${i}`, offset, stored);
@@ -57,7 +74,7 @@ export function readPe(file: Bytes): Image {
       size: Math.max(file.u32("a section", at + 8), stored),
       offset,
       stored,
-      code: (file.u32("a section", at + 36) & 0x20000000) !== 0,
+      code: (file.u32("a section", at + 36) & IMAGE_SCN_MEM_EXECUTE) !== 0,
     });
   }
   const place = (what: string, address: number): number => {
@@ -70,18 +87,26 @@ export function readPe(file: Bytes): Image {
     return address - home.address + home.offset;
   };
   const directories = file.u32("the number of directories", optional + 108);
-  const directory = (index: number): [number, number] =>
-    index < directories && optionalSize >= 112 + index * 8 + 8
-      ? [
-        file.u32("a directory", optional + 112 + index * 8),
-        file.u32("a directory", optional + 116 + index * 8),
-      ]
-      : [0, 0];
+  const directory = (index: number): [address: number, size: number] => {
+    const at = DIRECTORIES + index * DIRECTORY_BYTES;
+    if (index >= directories || at + DIRECTORY_BYTES > optionalSize) {
+      return [0, 0];
+    }
+    return [
+      file.u32("a directory", optional + at),
+      file.u32("a directory", optional + at + 4),
+    ];
+  };
   return {
     format: "pe",
     arch: MACHINES.get(machine) ?? `machine ${machine}`,
-    ...readExports(file, directory(0), sections, place),
-    needs: readImports(file, directory(1), place),
+    ...readExports(
+      file,
+      directory(IMAGE_DIRECTORY_ENTRY_EXPORT),
+      sections,
+      place,
+    ),
+    needs: readImports(file, directory(IMAGE_DIRECTORY_ENTRY_IMPORT), place),
     initializers: file.u32("the entry point", optional + 16) !== 0,
   };
 }
@@ -139,7 +164,7 @@ function readImports(
 ): string[] {
   if (address === 0) return [];
   const needs: string[] = [];
-  for (let at = place("the import directory", address);; at += 20) {
+  for (let at = place("the import directory", address);; at += IMPORT_BYTES) {
     const name = file.u32("an import", at + 12);
     if (name === 0) return needs;
     needs.push(
