@@ -91,6 +91,37 @@ export function parseArguments(args: readonly string[]): AgentArguments {
     values.set(name, [...values.get(name) ?? [], value]);
   }
   const last = (name: string): string | undefined => values.get(name)?.at(-1);
+  refuse(flags, last);
+  const list = (...names: string[]): string[] =>
+    names.flatMap((n) => values.get(n) ?? []).flatMap(splitRules);
+  const maxTurns = last("--max-turns");
+  return {
+    script: last("--script"),
+    sessions: last("--sessions") ?? `${bulkheadHome()}/data/scripted/sessions`,
+    sessionId: last("--session-id"),
+    resume: last("--resume"),
+    partials: flags.has("--include-partial-messages"),
+    replay: flags.has("--replay-user-messages"),
+    promptTool: last("--permission-prompt-tool") === "stdio",
+    permissionMode: flags.has("--dangerously-skip-permissions")
+      ? "bypassPermissions"
+      : last("--permission-mode") ?? "default",
+    settings: values.get("--settings") ?? [],
+    settingSources: (last("--setting-sources") ?? "user,project,local").split(
+      ",",
+    ).filter((s) => s),
+    mcpConfigs: values.get("--mcp-config") ?? [],
+    allowed: list("--allowedTools", "--allowed-tools"),
+    disallowed: list("--disallowedTools", "--disallowed-tools"),
+    maxTurns: maxTurns === undefined ? undefined : Number(maxTurns),
+  };
+}
+
+/** Refuses what the real child refuses, in its words, and what this one cannot do. */
+function refuse(
+  flags: ReadonlySet<string>,
+  last: (name: string) => string | undefined,
+): void {
   const print = flags.has("-p") || flags.has("--print");
   if (
     print && last("--output-format") === "stream-json" &&
@@ -125,29 +156,6 @@ export function parseArguments(args: readonly string[]): AgentArguments {
       `Error: --resume requires a valid session ID when used with --print. Provided value "${resume}" is not a UUID`,
     );
   }
-  const list = (...names: string[]): string[] =>
-    names.flatMap((n) => values.get(n) ?? []).flatMap(splitRules);
-  const maxTurns = last("--max-turns");
-  return {
-    script: last("--script"),
-    sessions: last("--sessions") ?? `${bulkheadHome()}/data/scripted/sessions`,
-    sessionId,
-    resume,
-    partials: flags.has("--include-partial-messages"),
-    replay: flags.has("--replay-user-messages"),
-    promptTool: last("--permission-prompt-tool") === "stdio",
-    permissionMode: flags.has("--dangerously-skip-permissions")
-      ? "bypassPermissions"
-      : last("--permission-mode") ?? "default",
-    settings: values.get("--settings") ?? [],
-    settingSources: (last("--setting-sources") ?? "user,project,local").split(
-      ",",
-    ).filter((s) => s),
-    mcpConfigs: values.get("--mcp-config") ?? [],
-    allowed: list("--allowedTools", "--allowed-tools"),
-    disallowed: list("--disallowedTools", "--disallowed-tools"),
-    maxTurns: maxTurns === undefined ? undefined : Number(maxTurns),
-  };
 }
 
 /** Splits `A,B(x, y) C` on commas and blanks outside parentheses. */
