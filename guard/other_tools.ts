@@ -50,7 +50,7 @@ const STATEMENTS = /sqlite|duckdb/i;
 const REPORTS = words("status info history progress metadata stats");
 /** Servers of something that is no file system of this machine. */
 const REMOTE =
-  /^(?:github|gitlab|bitbucket|notion|confluence|jira|atlassian|slack|discord|linear|asana|trello|airtable|sentry|figma|stripe|supabase|gdrive|google\w*|drive|gmail|dropbox|onedrive|sharepoint|hubspot|salesforce|zendesk|wordpress|cloudflare|vercel|netlify|aws|azure|gcp|s3|k8s|kubernetes|memory|maps|mongo\w*|postgres\w*|mysql|redis|elastic\w*|neo4j|qdrant|chroma|pinecone|weaviate)$/i;
+  /^(?:github|gitlab|bitbucket|notion|confluence|jira|atlassian|slack|discord|linear|asana|trello|airtable|sentry|figma|stripe|supabase|gdrive|google\w*|drive|gmail|mail|wiki|imap|email|calendar|contacts|dropbox|onedrive|sharepoint|hubspot|salesforce|zendesk|wordpress|cloudflare|vercel|netlify|aws|azure|gcp|s3|k8s|kubernetes|memory|maps|mongo\w*|postgres\w*|mysql|redis|elastic\w*|neo4j|qdrant|chroma|pinecone|weaviate)$/i;
 
 function words(text: string): ReadonlySet<string> {
   return new Set(text.split(" "));
@@ -128,7 +128,7 @@ export function guessTool(name: string): ToolGuess {
     links: /(?:^|_)(?:sym|hard)?link(?:_|$)/.test(text),
     git,
     unpacks: /^(?:extract|unpack|unzip|untar)$/.test(verb ?? ""),
-    downloads: /^(?:download|export|save)$/.test(verb ?? ""),
+    downloads: /^(?:download|export|save|dump|backup)$/.test(verb ?? ""),
   };
 }
 
@@ -196,9 +196,9 @@ export function otherTargets(
     {
       ...actionOf(fields, guess),
       browser: BROWSERS.test(server),
-      remote: REMOTE.test(server) ||
-        NO_FILE.test(snakeCase(toolName)) && !BROWSERS.test(server) &&
-          !/file|dir|folder/i.test(toolName),
+      remote: REMOTE.test(server),
+      noFile: NO_FILE.test(snakeCase(toolName)) && !BROWSERS.test(server) &&
+        !/file|dir|folder/i.test(toolName),
     },
     0,
     found,
@@ -209,6 +209,8 @@ export function otherTargets(
 interface Reading extends ToolGuess {
   browser: boolean;
   remote: boolean;
+  /** What it works on is no file. */
+  noFile: boolean;
 }
 
 /** The guess, corrected by an argument such as `action: "create"` and by contents that are given. */
@@ -247,13 +249,16 @@ function collect(
       fields.has(key) &&
       !(reading.git && /^(?:branch|repo|repository)$/.test(key))
     );
+  const paired = names.some((name) => SOURCE_LIKE.test(name));
   const other = names.some((name) =>
     OUTPUT_LIKE.test(name) || TARGET_LIKE.test(name) ||
     /^dest|^dst$|^target|^to$|new_?path/.test(name)
   );
   for (const [key, item] of fields) {
     const name = snakeCase(key);
-    if (isWritten(name, reading, elsewhere, other)) add(item, found);
+    if (isWritten(name, { ...reading, paired }, elsewhere, other)) {
+      add(item, found);
+    }
     if (typeof item === "object" && item !== null) {
       collect(item, reading, depth + 1, found);
     }
@@ -263,7 +268,7 @@ function collect(
 /** Whether the value under a key is written. */
 function isWritten(
   name: string,
-  reading: Reading,
+  reading: Reading & { paired: boolean },
   elsewhere: boolean,
   other: boolean,
 ): boolean {
@@ -278,8 +283,10 @@ function isWritten(
     if (reading.writes && reading.downloads && TARGET_LIKE.test(name)) {
       return true;
     }
-    return reading.remote && /^(?:save|output|download|export)_/.test(name) &&
-      OUTPUT_LIKE.test(name);
+    return reading.remote &&
+      (OUTPUT_LIKE.test(name) && name !== "destination" ||
+        reading.downloads &&
+          /^(?:file|path|file_?path|file_?name)$/.test(name));
   }
   if (reading.links && /^target/.test(name)) return false;
   if (SOURCE_LIKE.test(name)) {
@@ -288,10 +295,13 @@ function isWritten(
   }
   if (OUTPUT_LIKE.test(name)) return !reading.sends;
   if (TARGET_LIKE.test(name)) return !reading.reads && !reading.sends;
+  if (other && /^(?:target|to)$/.test(name) && reading.paired) {
+    return !reading.reads && !reading.sends;
+  }
   if (!PATH_LIKE.test(name) || name === "archive" && reading.unpacks) {
     return false;
   }
-  if (reading.sends) return false;
+  if (reading.sends || reading.noFile) return false;
   return reading.writes ||
     reading.browser && /^file_?(?:name|path)$/.test(name);
 }

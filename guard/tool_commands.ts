@@ -30,7 +30,14 @@ const COMMAND_KEYS = [
   "argv",
 ];
 /** Keys of code. */
-const CODE_KEYS = ["code", "cell_source", "source", "snippet", "expression"];
+const CODE_KEYS = [
+  "code",
+  "python_code",
+  "cell_source",
+  "source",
+  "snippet",
+  "expression",
+];
 /** Keys of a program whose arguments stand beside it. */
 const PROGRAM_KEYS = ["program", "executable", "binary"];
 /** Keys of its arguments. */
@@ -189,7 +196,7 @@ function codeOf(
     const [program = ""] = /ruby|perl|php|lua/i.exec(hint) ?? [];
     return [[program.toLowerCase(), program === "php" ? "-r" : "-e", code]];
   }
-  if (/python|jupyter|notebook|cell|kernel|__ide__/i.test(hint)) {
+  if (/python|pyrun|jupyter|notebook|cell|kernel|__ide__/i.test(hint)) {
     return cellOf(code);
   }
   if (

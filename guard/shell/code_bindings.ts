@@ -111,6 +111,20 @@ export class CodeBindings {
     const before = this.#tokens[i - 2 * names.length + 1];
     const inCall = before?.kind === "mark" && /^[([{,.=*]$/.test(before.value);
     if (names.length < 2 || inCall) return false;
+    const given = this.#values.listed(i + 2);
+    if (given.length > 0) {
+      // `_, a, b = sys.argv`, or without the script's own name.
+      const sliced = /^(?:1)$/.test(this.#at(i + 6)) ||
+        this.#language === "ruby";
+      for (const [n, name] of names.entries()) {
+        const text = given[sliced ? n : n - 1];
+        this.#values.bind(
+          name,
+          text === undefined ? undefined : { text, end: i },
+        );
+      }
+      return true;
+    }
     let k = i + 2;
     for (const name of names) {
       const value = this.#values.value(k) ?? this.#values.partial(k);
@@ -244,19 +258,62 @@ export class CodeBindings {
    * @param i Index of the word that begins a definition: `def`, `function`.
    */
   defines(i: number): void {
-    if (!/^(?:def|function|fn|sub)$/.test(this.#at(i))) return;
-    const name = this.#at(i + 1);
-    if (this.#tokens[i + 1]?.kind !== "name" || !this.#isMark(i + 2, "(")) {
-      return;
+    if (this.#language === "javascript") {
+      if (this.#isMark(i + 1, "=")) return this.#arrow(i);
+      if (/^(?:forEach|map|filter|flatMap)$/.test(this.#at(i))) {
+        return this.#callback(i);
+      }
     }
-    const close = this.#values.closing(i + 2);
+    if (
+      /^(?:def|function|fn|sub)$/.test(this.#at(i)) &&
+      this.#tokens[i + 1]?.kind === "name" && this.#isMark(i + 2, "(")
+    ) this.#parameters(this.#at(i + 1), i + 2);
+  }
+
+  /** `const write = (p, s) => …`, `const write = async p => …` */
+  #arrow(i: number): void {
+    const start = this.#at(i + 2) === "async" ? i + 3 : i + 2;
+    const bracket = this.#isMark(start, "(");
+    const end = bracket ? this.#values.closing(start) + 1 : start + 1;
+    if (!this.#isMark(end, "=") || !this.#isMark(end + 1, ">")) return;
+    if (bracket) this.#parameters(this.#at(i), start);
+    else if (this.#tokens[start]?.kind === "name") {
+      const parameter = this.#at(start);
+      this.#values.bind(
+        parameter,
+        this.#handedIn(this.#at(i), 0, parameter, start - 1),
+      );
+    }
+  }
+
+  /** `["/x"].forEach((p) => …)`, `files.map(p => …)` */
+  #callback(i: number): void {
+    if (!this.#isMark(i - 1, ".") || !this.#isMark(i + 1, "(")) return;
+    const start = this.#at(i + 2) === "async" ? i + 3 : i + 2;
+    const name = this.#at(this.#isMark(start, "(") ? start + 1 : start);
+    let list = this.#lists.get(this.#at(i - 2));
+    let depth = 0;
+    for (
+      let k = i - 2;
+      this.#isMark(i - 2, "]") && list === undefined && k >= 0 && k > i - 200;
+      k--
+    ) {
+      if (this.#isMark(k, "]")) depth++;
+      else if (this.#isMark(k, "[") && --depth === 0) list = k;
+    }
+    const one = list === undefined ? undefined : this.#element(list, undefined);
+    if (one !== undefined) this.#values.bind(name, one);
+  }
+
+  #parameters(name: string, open: number): void {
+    const close = this.#values.closing(open);
     const names: string[] = [];
-    for (let k = i + 3; k < close; k = this.#behindComma(k)) {
+    for (let k = open + 1; k < close; k = this.#behindComma(k)) {
       if (this.#tokens[k]?.kind === "name") names.push(this.#at(k));
       if (names.length > 10) break;
     }
     for (const [n, parameter] of names.entries()) {
-      this.#values.bind(parameter, this.#handedIn(name, n, parameter, i + 2));
+      this.#values.bind(parameter, this.#handedIn(name, n, parameter, open));
     }
   }
 

@@ -53,11 +53,25 @@ export class CodeModules {
         (token.value === name ||
           token.value === "*" &&
             this.#tokens[j - 1]?.value === "import") &&
-        j !== i && j < i &&
+        j !== i && j < i && !this.#isFunction(j) &&
         this.#tokens.slice(Math.max(0, j - 12), j).some((before) =>
           /^(?:import|from|require|const)$/.test(before.value)
         )
       );
+  }
+
+  /** `const rm = (p) => …` and `function rm(…)` of the code's own. */
+  #isFunction(i: number): boolean {
+    if (this.#tokens[i - 1]?.value === "function") return true;
+    if (!this.#values.isMark(i + 1, "=")) return false;
+    for (let k = i + 2; k < i + 12; k++) {
+      if (this.#tokens[k]?.value === "function") return true;
+      if (this.#values.isMark(k, "=") && this.#values.isMark(k + 1, ">")) {
+        return true;
+      }
+      if (this.#values.isMark(k, ";")) return false;
+    }
+    return false;
   }
 
   /** The word before the dot is one of some. */

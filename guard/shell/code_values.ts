@@ -267,7 +267,10 @@ export class CodeValues {
       if (this.#language === "perl" || this.#language === "php") return value;
       const name = this.#tokens[value.end + 1]?.value ?? "";
       const opens = this.isMark(value.end + 2, "(");
-      if (name === "parent" && !opens) {
+      if (value.isPath && !opens && /^(?:name|stem|suffix)$/.test(name)) {
+        const text = value.text.split("/").at(-1) ?? "";
+        value = { text: text === "" ? SEG : text, end: value.end + 2 };
+      } else if (name === "parent" && !opens) {
         value = {
           ...value,
           text: joinPath(value.text, ".."),

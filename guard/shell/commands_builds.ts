@@ -106,6 +106,12 @@ export const buildCommands: VerbTable = verbTable(() => ({
     here: true,
     hereUnless: "--version --help show",
   },
+  gn: {
+    subs: {
+      gen: { operands: "first", takes: "--args" },
+      clean: { operands: "first" },
+    },
+  },
   tup: { subs: { init: { operands: "first", here: true } } },
   conan: {
     subs: {

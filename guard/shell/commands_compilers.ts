@@ -10,7 +10,7 @@ export const compilerCommands: VerbTable = verbTable(() => ({
   ...each("gcc g++ cc c++ clang clang++ tcc", {
     takes:
       "-I -L -D -U -include -isystem -x -T -Xlinker -Xclang -arch -target -framework -l",
-    writes: "-o -MF -MJ -dumpdir -dumpbase --serialize-diagnostics",
+    writes: "-o -MF -MJ -dumpdir -dumpbase --serialize-diagnostics -aux-info",
     singleDash: true,
     here: true,
     hereUnless:
@@ -24,6 +24,7 @@ export const compilerCommands: VerbTable = verbTable(() => ({
   },
   as: { takes: "-I", writes: "-o" },
   rustc: {
+    named: "-C",
     takes:
       "-L -l -C -A -W -D -F --crate-name --crate-type --edition --emit --target --cfg --extern",
     writes: "-o --out-dir",

@@ -45,6 +45,20 @@ export const operationCommands: VerbTable = verbTable(() => ({
     writes: "-oN -oX -oG -oA -oS",
     singleDash: true,
   },
+  xcrun: {
+    subs: {
+      simctl: {
+        subs: {
+          io: { operands: "final", takes: "--type --codec --mask --display" },
+        },
+      },
+    },
+  },
+  earthly: {
+    operands: "last",
+    onlyWith: "--artifact -a",
+    takes: "--build-arg --secret",
+  },
   // Toolchains
   xcodebuild: {
     takes: "-scheme -project -workspace -destination -configuration -sdk",

@@ -123,11 +123,7 @@ export const systemCommands: VerbTable = verbTable(() => ({
   // Backups
   "rdiff-backup": {
     operands: "last",
-    subs: {
-      backup: { operands: "final" },
-      restore: { operands: "final" },
-      ...each("list info verify calculate", READS),
-    },
+    unless: "-l --list-increments list info verify calculate",
   },
   bup: { writes: "-d --bup-dir" },
   duplicity: {

@@ -198,8 +198,6 @@ const bwrap: CallReader = (call) => {
   );
 };
 
-const exec: CallReader = () => UNKNOWN_STREAM;
-
 const qemu: CallReader = (call) => {
   const output = optionValue(
     readOptions(call.args, { takes: "-o", singleDash: true }),
@@ -217,6 +215,5 @@ export const CONTAINERS: Readonly<Record<string, CallReader>> = {
   buildah: docker,
   "docker-compose": docker,
   bwrap,
-  vagrant: exec,
   packer: qemu,
 };

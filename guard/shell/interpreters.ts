@@ -241,7 +241,9 @@ const rTools: CallReader = (call) => {
   });
   const output = optionValue(read, "-o", "--output", "-d", "--outdir");
   if (output !== undefined) writes(call, output);
-  if (/^(?:INSTALL|REMOVE)$/.test(tool)) {
+  const library = optionValue(read, "-l", "--library");
+  if (tool === "INSTALL" && library !== undefined) writes(call, library);
+  else if (/^(?:INSTALL|REMOVE)$/.test(tool)) {
     refuses(call, { ...INSTALL, verb: `R CMD ${tool}` });
   }
   if (tool === "BATCH") writes(call, read.operands[1] ?? ".");

@@ -20,6 +20,8 @@ const COMMAND_OPTIONS: Readonly<Record<string, string>> = {
   fzf: "--preview --execute",
   "cargo-watch": "-x -s --shell --exec",
   watchexec: "-s --shell",
+  chokidar: "-c --command",
+  onchange: "-c",
   "tsc-watch":
     "--onSuccess --onFailure --onFirstSuccess --onCompilationStarted",
   tsup: "--onSuccess",

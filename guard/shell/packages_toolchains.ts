@@ -176,6 +176,8 @@ function buildProperties(call: Call): void {
         .exec(arg)?.[1] ??
         /^(?:--?|\/)(?:bl|binaryLogger)[:=](?:LogFile=)?([^;]+)/i.exec(arg)
           ?.[1] ??
+        /(?:^|;)LogFileName=([^;]+)/i.exec(arg)?.[1] ??
+        /^--diag[:=]([^;]+)/i.exec(arg)?.[1] ??
         /^(?:--?|\/)(?:flp\d?|fileLoggerParameters)[:=].*?logfile=([^;]+)/i
           .exec(arg)?.[1];
     if (path !== undefined) writes(call, path.replaceAll("\\", "/"));

@@ -198,7 +198,7 @@ function treeOf(read: Options, spec: VerbSpec): string | undefined {
 
 /** A place behind a name that says so: `cache_dir=out`, `html:out`. */
 const NAMED_PLACE =
-  /^(?:\w*(?:dir|file|path|location|output)|[\w-]*(?:html|xml|json|csv)|lcov|annotate|markdown|home|temp|dest)(?:[:=]|\s+)(.+)$/i;
+  /^(?:\w*(?:dir|file|path|location|output|incremental|profile-generate)|[\w-]*(?:html|xml|json|csv)|lcov|annotate|markdown|home|temp|dest)(?:[:=]|\s+)(.+)$/i;
 
 /** A program that writes where it runs, unless a place that is named replaces that. */
 function writesHere(

@@ -274,7 +274,11 @@ export interface Unwrapped {
 export function unwrap(call: Call): Unwrapped | undefined {
   const spec = WRAPPERS[call.name];
   if (spec === undefined) return undefined;
-  let args = call.args;
+  let args = call.name === "screen"
+    ? call.args.filter((arg, i, all) =>
+      arg !== "-Logfile" && all[i - 1] !== "-Logfile"
+    )
+    : call.args;
   if (call.name === "busybox" || call.name === "toybox") {
     return { argv: args, env: [], own: false };
   }
@@ -297,6 +301,10 @@ export function unwrap(call: Call): Unwrapped | undefined {
   const read = readOptions(args, { ...grammar, stopsAtOperand: !loose });
   if (subOptions !== undefined) read.options.unshift(...subOptions.options);
   for (const path of writtenValues(read, grammar)) writes(call, path);
+  if (call.name === "screen") {
+    const at = call.args.indexOf("-Logfile");
+    if (at !== -1) writes(call, call.args[at + 1] ?? ".");
+  }
   if (call.name === "systemd-run") {
     for (const [, value] of read.options) {
       const path = /^Standard(?:Output|Error)=(?:file|append|truncate):(.+)$/
