@@ -437,6 +437,25 @@ Deno.test("worker: watch shows a session to its end and answers in place", async
   assert(!said.out.includes("\x1b"));
 });
 
+Deno.test("worker: watch ends with whoever reads it", async () => {
+  await using place = await served(FAKE_EMITTER);
+  let lines = 0;
+  const io: CommandIo = {
+    stdin: new Blob([]).stream(),
+    out: () => void lines++,
+    err() {},
+    isTerminal: false,
+    canAsk: false,
+    color: false,
+    get unread() {
+      return lines > 0;
+    },
+  };
+  const home = ["--home", place.world.root];
+  assertEquals(await workerCommand(["watch", "demo", ...home], io), 0);
+  assertEquals((await place.worker.ask("x")).outcome, "completed");
+});
+
 Deno.test("worker: watch --json prints one object a line with its type", async () => {
   await using place = await served(FAKE_EMITTER);
   const { world, worker, verb } = place;
@@ -612,7 +631,11 @@ Deno.test("worker: start says in one line how to install an agent that is missin
     }
     const listed = await say(["list", "--home", world.root, "--json"]);
     for (const worker of JSON.parse(listed.out).workers) {
-      assertEquals([worker.pid, worker.agentPid], [null, null]);
+      assertEquals(
+        [worker.pid, worker.agentPid, worker.state],
+        [null, null, "exited"],
+      );
+      assertStringIncludes(worker.problem, "did not come up");
     }
   } finally {
     if (path !== undefined) Deno.env.set("PATH", path);

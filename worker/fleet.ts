@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { lastWords } from "./agents/start_error.ts";
 import { namePermission } from "@bulkhead/sandbox";
 import { connect, type SessionStatus } from "./client.ts";
 import { workerFiles, type WorkerHome, workerHome } from "./store/home.ts";
@@ -80,6 +81,9 @@ export interface FleetOptions {
 export const WORKER_ANSWERS_MS = 2_000;
 /** Workers that are asked at the same time. */
 const AT_ONCE = 64;
+
+/** Words of the state file for a worker that left nothing behind. */
+const ENDED: readonly string[] = ["exited", "failed", "permanent_dead"];
 
 /**
  * Every worker under a home, those that answer and those that only left files.
@@ -195,7 +199,18 @@ async function look(
     silentMs: status?.silentMs ?? null,
     socketPath: files.socket,
     settled: pid !== null || (answer === "absent" && hasEnded(known)),
-    ...state instanceof Error ? { problem: state.message } : {},
+    ...problemOf(state),
+  };
+}
+
+function problemOf(
+  state: WorkerState | Error | undefined,
+): { problem?: string } {
+  if (state instanceof Error) return { problem: state.message };
+  if (state?.status !== "failed") return {};
+  const last = lastWords(String(state.last_error ?? ""));
+  return {
+    problem: `its agent did not come up${last === "" ? "" : `: ${last}`}`,
   };
 }
 
@@ -243,7 +258,7 @@ function seenState(
 ): FleetState {
   if (answer === "silent") return "unresponsive";
   const word = state?.status ?? row?.status;
-  const over = word === "exited" || word === "permanent_dead"
+  const over = word !== undefined && ENDED.includes(word)
     ? "exited"
     : "orphaned";
   // A host may outlive its workers: its pid says nothing about one that has ended.

@@ -16,6 +16,7 @@ import {
   readLines,
   reasonOf,
   startProcess,
+  temporaryDirectory,
 } from "@bulkhead/sandbox";
 import { isJsonObject, type JsonObject } from "../frame.ts";
 import type { ToolServer } from "./tool_server.ts";
@@ -93,11 +94,7 @@ export class Bridge implements AsyncDisposable {
    */
   static async open(options: BridgeOptions): Promise<Bridge> {
     const prefix = `bulkhead-agent-${Deno.pid}-`;
-    let dir = await Deno.makeTempDir({ prefix });
-    if (dir.length > MAX_DIR) {
-      await Deno.remove(dir);
-      dir = await Deno.makeTempDir({ dir: "/tmp", prefix });
-    }
+    const dir = await temporaryDirectory({ prefix, maxBytes: MAX_DIR });
     await ensurePrivateDir(dir);
     // A socket must not outlive us, not even a SIGKILL.
     const sweeper = await startProcess(["/bin/sh", "-c", SWEEP, "sh", dir], {

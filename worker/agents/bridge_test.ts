@@ -175,7 +175,8 @@ Deno.test("the plugin for OpenCode asks the bridge, and the guard's hook when th
   );
   const bridge = await Bridge.open({
     judge: (payload) =>
-      JSON.stringify(payload).includes("bad")
+      // No word that the name of a temporary directory may spell.
+      JSON.stringify(payload).includes("not this")
         ? { decision: "deny", reason: "bad word" }
         : { decision: "allow", updatedInput: { command: "changed" } },
   });
@@ -199,7 +200,7 @@ async function call(command) {
     return "thrown: " + error.message;
   }
 }
-console.log(JSON.stringify([await call("good"), await call("bad")]));
+console.log(JSON.stringify([await call("good"), await call("not this")]));
 await lines.read();
 console.log(JSON.stringify([await call("ls"), await call("echo x > /etc/motd")]));
 Deno.exit(0);

@@ -107,7 +107,7 @@ Examples:
       if (flags.on("json")) showJson(event, io);
       else show(event, io);
       if (event.type === "asks") person?.asked(event.asks);
-      if (event.type === "end") break;
+      if (event.type === "end" || io.unread === true) break;
     }
     person?.stop();
     lines.close();
