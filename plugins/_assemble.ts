@@ -208,7 +208,7 @@ function loadedNative(
     return { library: `${host.dir}/${path}` };
   }
   warn(
-    1,
+    native.line,
     `native library ${
       quote(native.library)
     } is not a file of the plugin, left out`,

@@ -16,11 +16,12 @@ import { isTrusted } from "./config.ts";
 import { diffFiles, fingerprints, type PluginDigest } from "./digest.ts";
 import type { InstallOptions } from "./install.ts";
 import { type PluginOnDisk, questionFor, readPlugin } from "./read.ts";
-import type {
-  TrustAnswer,
-  TrustChange,
-  TrustPin,
-  TrustQuestion,
+import {
+  type TrustAnswer,
+  type TrustChange,
+  type TrustPin,
+  type TrustQuestion,
+  TrustStore,
 } from "./trust.ts";
 
 /** A staged plugin. */
@@ -140,6 +141,9 @@ export async function decide(
   const action = change === undefined ? "install" : "update";
   if (isPinned(candidate, action, options.pins)) return "always";
   if (options.trust !== undefined && isTrusted(options.trust)) return "once";
+  // What was changed by hand and is put back was decided about already.
+  const record = await new TrustStore(options.home).get(target);
+  if (record?.hash === hash && record.decision === "always") return "always";
   if (options.ask === undefined) {
     throw new InstallError(
       "refused",
@@ -151,6 +155,7 @@ export async function decide(
     { ...plugin, dir: target },
     { sandbox: options.sandbox ?? "required" },
   );
+  question.source = sourceText(candidate.read);
   question.problems = [...question.problems, ...notices];
   if (change !== undefined) question.change = change;
   let answer: TrustAnswer = "no";
@@ -171,6 +176,13 @@ export async function decide(
     "refused",
     `Did not ${action} "${name}": the question was answered with no${kept}`,
   );
+}
+
+/** A source with the commit that was taken of it. */
+function sourceText({ source, commit }: ReadSource): string {
+  return commit === undefined || source.includes(commit)
+    ? source
+    : `${source} at ${commit}`;
 }
 
 /** The difference between what is installed and what would be. */

@@ -23,11 +23,11 @@ Deno.test("a mistyped answer to the question of trust is told the answers, and n
     assertEquals(await pluginsCommand(install, stubborn.io), 1);
     assertStringIncludes(
       stubborn.err(),
-      'yes for how long? "a" trusts this content from now on, "o" only this time',
+      'yes for how long? "a" trusts this content from now on\n',
     );
     assertStringIncludes(
       stubborn.err(),
-      '"sure" is none of the answers: [a]lways for this content, [o]nce, ne[v]er, [N]o',
+      '"sure" is none of the answers: [a]lways for this content, [N]o\n',
     );
     assertStringIncludes(stubborn.err(), "Taken as no");
     const gone = person(["y"]);

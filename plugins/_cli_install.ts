@@ -187,7 +187,7 @@ async function updateOne(
 
 async function installOptions(command: Command): Promise<InstallOptions> {
   const config = await command.config();
-  const ask = command.asker();
+  const ask = command.asker({ without: ["once", "never"] });
   const sha256 = command.flags.text("sha256");
   return {
     home: command.home,

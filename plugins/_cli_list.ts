@@ -101,8 +101,12 @@ async function runList(command: Command): Promise<number> {
   }
   const width = Math.max(0, ...rows.map((row) => row.name.length));
   for (const row of rows) command.say(describeRow(command, row, width));
-  if (!config.enabled && rows.length > 0) {
-    command.say("Plugins are off: nothing of this is loaded");
+  if (!config.enabled) {
+    command.say(
+      `Plugins are off in ${
+        printable(`${command.home}/config.toml`)
+      }: nothing is loaded`,
+    );
   }
   if (unmet !== undefined) throw unmet;
   return 0;
@@ -131,6 +135,7 @@ function describeRow(command: Command, row: Row, width: number): string {
       ? []
       : [`  native library: ${printable(row.native)}`]),
     `  ${command.paint(printable(row.dir), "dim")}`,
+    ...(row.hash === "" ? [] : [`  ${command.paint(row.hash, "dim")}`]),
     ...(row.source === undefined ? [] : [`  from ${printable(row.source)}`]),
     ...(row.reason === undefined ? [] : [`  ${printable(row.reason)}`]),
   ];

@@ -31,7 +31,7 @@ import {
 } from "./load.ts";
 import { ConfigError, UnmetTrustError } from "./errors.ts";
 import type { ToolRegistry } from "./tool.ts";
-import { askTrust } from "./ask_trust.ts";
+import { askTrust, type AskTrustOptions } from "./ask_trust.ts";
 import { parseTrustPin, type TrustHandler, type TrustPin } from "./trust.ts";
 
 /** The streams of the command, and where `serve` speaks. */
@@ -292,12 +292,12 @@ export class Command {
   }
 
   /** Puts questions of trust to the person at the terminal; undefined when there is none. */
-  asker(): TrustHandler | undefined {
+  asker(options: AskTrustOptions = {}): TrustHandler | undefined {
     if (!this.io.canAsk) return undefined;
     const handler = askTrust({
       write: (text) => this.io.err(text),
       ask: (prompt) => this.ask(prompt),
-    });
+    }, options);
     return (question) => {
       this.clearProgress();
       return handler(question);

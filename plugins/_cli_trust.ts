@@ -56,7 +56,7 @@ async function runTrust(command: Command): Promise<number> {
     quoteWhole(`${command.home}/plugins`),
   );
   if (unmet.length > 0) throw new UnmetTrustError(unmet);
-  const handler = command.asker();
+  const handler = command.asker({ without: ["once"] });
   const decided: {
     name: string;
     dir: string;

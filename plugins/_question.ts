@@ -22,6 +22,8 @@ export interface TrustQuestion {
   version: string;
   /** The real path of the directory. */
   dir: string;
+  /** Where an install takes it from. */
+  source?: string;
   /** The content hash. */
   hash: string;
   /** Every command, hook, permission and environment name, one line each. */
@@ -67,6 +69,9 @@ export function questionText(question: TrustQuestion): string {
       : `Plugin ${quote(question.name)} has changed since it was trusted.`,
     `  version: ${printable(question.version)}`,
     `  directory: ${printable(question.dir)}`,
+    ...(question.source === undefined
+      ? []
+      : [`  from: ${printable(question.source)}`]),
     `  content: ${question.hash}`,
     "It can run:",
     ...(question.lines.length === 0 ? ["nothing"] : question.lines).map((

@@ -2,8 +2,8 @@ import { questionText } from "./_question.ts";
 import { quote } from "./_text.ts";
 import {
   parseTrustAnswer,
-  TRUST_CHOICES,
   type TrustAnswer,
+  trustChoices,
   type TrustHandler,
 } from "./trust.ts";
 
@@ -15,6 +15,17 @@ export interface TrustTerminal {
   ask(prompt: string): Promise<string | undefined>;
 }
 
+/** Options of {@linkcode askTrust}. */
+export interface AskTrustOptions {
+  /**
+   * The answers that would mean nothing here: an install ends right after the question, so nothing would be left of a
+   * "once".
+   *
+   * @default {[]}
+   */
+  without?: readonly TrustAnswer[];
+}
+
 /** How often the question is put. */
 const MAX_ROUNDS = 3;
 
@@ -23,6 +34,7 @@ const MAX_ROUNDS = 3;
  * is told the answers and asked again, and taken as a no in the end.
  *
  * @param terminal Where to ask.
+ * @param options Which answers there are.
  * @returns The handler for `loadPlugins()` and installs.
  *
  * @example A plain yes is asked for how long
@@ -49,18 +61,24 @@ const MAX_ROUNDS = 3;
  * assertStringIncludes(shown, 'yes for how long? "a"');
  * ```
  */
-export function askTrust(terminal: TrustTerminal): TrustHandler {
+export function askTrust(
+  terminal: TrustTerminal,
+  { without = [] }: AskTrustOptions = {},
+): TrustHandler {
+  const choices = trustChoices(without);
   return async (question): Promise<TrustAnswer> => {
-    terminal.write(`A question of trust, to answer with ${TRUST_CHOICES}\n`);
+    terminal.write(`A question of trust, to answer with ${choices}\n`);
     terminal.write(`${questionText(question)}\n`);
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const word = await terminal.ask(`Trust it? ${TRUST_CHOICES}: `) ?? "";
+      const word = await terminal.ask(`Trust it? ${choices}: `) ?? "";
       const answer = parseTrustAnswer(word);
-      if (answer !== undefined) return answer;
+      if (answer !== undefined && !without.includes(answer)) return answer;
       terminal.write(
         /^\s*(?:y|yes|ok|true|1)\s*$/i.test(word)
-          ? 'yes for how long? "a" trusts this content from now on, "o" only this time\n'
-          : `${quote(word)} is none of the answers: ${TRUST_CHOICES}\n`,
+          ? `yes for how long? "a" trusts this content from now on${
+            without.includes("once") ? "" : ', "o" only this time'
+          }\n`
+          : `${quote(word)} is none of the answers: ${choices}\n`,
       );
     }
     terminal.write("Taken as no\n");

@@ -206,7 +206,7 @@ Deno.test("the question about a change is truthful: commands, files, and what st
     await pluginsCommand(["update", "demo", ...flags], update.io);
     assertStringIncludes(
       update.err(),
-      'A question of trust, to answer with [a]lways for this content, [o]nce, ne[v]er, [N]o\nPlugin "demo" has changed',
+      'A question of trust, to answer with [a]lways for this content, [N]o\nPlugin "demo" has changed',
     );
     assertStringIncludes(
       update.err(),

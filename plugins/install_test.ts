@@ -12,6 +12,7 @@ import {
 } from "./install.ts";
 import { installedPlugins, repairInstalls } from "./installed.ts";
 import { removePlugin } from "./remove.ts";
+import { scaffoldPlugin } from "./scaffold.ts";
 import { compress, makeTar, sha256 } from "./testing/archives.ts";
 import { type TrustAnswer, type TrustQuestion, TrustStore } from "./trust.ts";
 
@@ -556,3 +557,27 @@ Deno.test("removePlugin() and updatePlugin() take a directory away that its owne
     await removePlugin("inst", { home: f.home });
     assertEquals(await names(`${f.home}/plugins`), []);
   }));
+
+Deno.test("updatePlugin() puts back trusted content that was changed by hand without a question", async () => {
+  const temp = await Deno.makeTempDir();
+  const home = `${temp}/home`;
+  const questions: TrustQuestion[] = [];
+  const ask = (question: TrustQuestion) => {
+    questions.push(question);
+    return "always" as const;
+  };
+  await scaffoldPlugin(`${temp}/demo`, { language: "shell" });
+  await installPlugin(`${temp}/demo`, { home, ask });
+  assertEquals(questions.map(({ source }) => source), [`${temp}/demo`]);
+  const script = `${home}/plugins/demo/greet.sh`;
+  const before = await Deno.readTextFile(script);
+  await Deno.writeTextFile(script, "#!/bin/sh\necho other\n");
+  const { changed, trusted } = await updatePlugin("demo", { home });
+  assertEquals([changed, trusted], [true, true]);
+  assertEquals(await Deno.readTextFile(script), before);
+  // Other content of the source is asked about.
+  await Deno.writeTextFile(`${temp}/demo/more`, "");
+  await updatePlugin("demo", { home, ask });
+  assertEquals(questions.length, 2);
+  await Deno.remove(temp, { recursive: true });
+});

@@ -24,6 +24,8 @@ export const MANIFEST_MAX_BYTES: number = 256 * 1024;
 export interface NativeSpec {
   /** The library's path inside the plugin. */
   library: string;
+  /** The line it stands on, counted from one. */
+  line: number;
 }
 
 /** What a plugin declares. */
@@ -130,7 +132,7 @@ export function parseManifest(
       hooks.push({ ...spec, line: lineOf(["hooks", index]) });
     }
   });
-  const native = nativeSpec(fields, document);
+  const library = nativeLibrary(fields, document);
   const [first, ...others] = fields.errors;
   if (first !== undefined) {
     const { path, line, key, reason } = first;
@@ -141,7 +143,9 @@ export function parseManifest(
     version: version === undefined || version.trim() === "" ? "0.0.0" : version,
     tools,
     hooks,
-    ...(native === undefined ? {} : { native }),
+    ...(library === undefined
+      ? {}
+      : { native: { library, line: lineOf(["native", "library"]) } }),
     problems: fields.problems,
   };
 
@@ -183,10 +187,10 @@ function parseToml(text: string, path: string): Record<string, unknown> {
   );
 }
 
-function nativeSpec(
+function nativeLibrary(
   fields: Fields,
   document: Record<string, unknown>,
-): NativeSpec | undefined {
+): string | undefined {
   const table = fields.table(document, "native", []);
   if (table === undefined) return undefined;
   fields.unknownKeys(table, ["library"], ["native"]);
@@ -205,5 +209,5 @@ function nativeSpec(
     );
     return undefined;
   }
-  return { library };
+  return library;
 }

@@ -206,7 +206,7 @@ library = "libweather.so"
   assertEquals(hook?.matcher, "Write|Edit");
   assertEquals(hook?.onError, "block");
   assertEquals(hook?.timeoutMs, 5000);
-  assertEquals(manifest.native, { library: "libweather.so" });
+  assertEquals(manifest.native, { library: "libweather.so", line: 30 });
 });
 
 Deno.test("parseManifest() leaves out one bad entry and names it, the others stand", () => {

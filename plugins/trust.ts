@@ -35,8 +35,32 @@ export type TrustHandler = (
   question: TrustQuestion,
 ) => Promise<TrustAnswer> | TrustAnswer;
 
-/** The answers that {@linkcode parseTrustAnswer} knows, for a prompt. */
-export const TRUST_CHOICES = "[a]lways for this content, [o]nce, ne[v]er, [N]o";
+const CHOICES: Readonly<Record<TrustAnswer, string>> = {
+  always: "[a]lways for this content",
+  once: "[o]nce",
+  never: "ne[v]er",
+  no: "[N]o",
+};
+
+/**
+ * The answers that {@linkcode parseTrustAnswer} knows, for a prompt.
+ *
+ * @param without Those that are not offered.
+ * @returns The answers with the letter that is enough for each.
+ *
+ * @example The answers of an install
+ * ```ts
+ * import { trustChoices } from "@bulkhead/plugins";
+ * import { assertEquals } from "@std/assert";
+ *
+ * assertEquals(trustChoices(["once", "never"]), "[a]lways for this content, [N]o");
+ * ```
+ */
+export function trustChoices(without: readonly TrustAnswer[] = []): string {
+  return (["always", "once", "never", "no"] as const)
+    .filter((answer) => !without.includes(answer))
+    .map((answer) => CHOICES[answer]).join(", ");
+}
 
 const ANSWERS: ReadonlyMap<string, TrustAnswer> = new Map([
   ["a", "always"],
