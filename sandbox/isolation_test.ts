@@ -253,6 +253,7 @@ Deno.test("bubblewrapArgv() mounts outer directories first and the writable one 
     write: ["/work/sub", "/work/"],
     net: false,
     unixSockets: false,
+    accounts: true,
     cwd: "/work",
     home: "/home/u",
   });
@@ -274,6 +275,7 @@ Deno.test("bubblewrapArgv() makes a directory below the system's writable when a
     write: ["/usr/local/src/project"],
     net: false,
     unixSockets: false,
+    accounts: true,
     cwd: "/usr/local/src/project",
     home: undefined,
   });
@@ -288,6 +290,7 @@ Deno.test("bubblewrapArgv() covers a home, and tells another where the home is a
     write: [],
     net: false,
     unixSockets: false,
+    accounts: true,
     cwd: "/work",
   };
   for (const home of ["/home/u", "/nonexistent", "/var/lib/u", "/tmp"]) {
