@@ -128,7 +128,14 @@ export function chosenAnswer(
   return { decision: "allow", updatedInput: withAnswers(open.input, answers) };
 }
 
-function optionOf(question: Question, word: string): string | undefined {
+/**
+ * The option that a word means.
+ *
+ * @param question The question.
+ * @param word An option's text or number, several with commas where several can be chosen.
+ * @returns The option; `undefined` when it is none, the word itself where there are no options.
+ */
+export function optionOf(question: Question, word: string): string | undefined {
   const { options, several } = question;
   if (options.length === 0) return word;
   const one = (text: string): string | undefined =>

@@ -8,7 +8,12 @@ import { readLines } from "@bulkhead/sandbox";
 import { type CommandIo, paint, visible } from "@bulkhead/sandbox/command";
 import type { AskAnswer } from "../agents/driver.ts";
 import type { OpenAsk } from "../asks.ts";
-import { type Question, questionsOf, withAnswers } from "./questions.ts";
+import {
+  optionOf,
+  type Question,
+  questionsOf,
+  withAnswers,
+} from "./questions.ts";
 
 export { approvalOf } from "./questions.ts";
 
@@ -169,17 +174,26 @@ export class TerminalAnswers {
   ): Promise<AskAnswer> {
     const { io, readLine } = this.#options;
     const answers: Record<string, string> = {};
-    for (const { text, options } of questions) {
-      io.out(`${this.#mark} ${this.#bold(visible(text))}\n`);
-      options.forEach((option, index) =>
+    for (const question of questions) {
+      io.out(`${this.#mark} ${this.#bold(visible(question.text))}\n`);
+      question.options.forEach((option, index) =>
         io.out(`  ${index + 1}) ${visible(option)}\n`)
       );
-      io.out("> ");
-      const line = (await readLine(signal))?.trim();
-      if (line === undefined || line === "") {
-        return { decision: "deny", reason: "the person gave no answer" };
+      let answer: string | undefined;
+      while (answer === undefined) {
+        io.out("> ");
+        const line = (await readLine(signal))?.trim();
+        if (line === undefined || line === "") {
+          return { decision: "deny", reason: "the person gave no answer" };
+        }
+        answer = line.startsWith(":")
+          ? line.slice(1).trim()
+          : optionOf(question, line);
+        if (answer === undefined) {
+          io.out("None of the options; words of your own go behind a colon.\n");
+        }
       }
-      answers[text] = options[Number(line) - 1] ?? line;
+      answers[question.text] = answer;
     }
     return { decision: "allow", updatedInput: withAnswers(input, answers) };
   }
