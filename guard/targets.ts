@@ -4,7 +4,7 @@
  * @module
  */
 
-/** Keys of a write tool's input that name its file, the seed's four first. */
+/** Keys of a write tool's input that name its file, the most usual ones first. */
 const PATH_KEYS = [
   "file_path",
   "notebook_path",

@@ -187,7 +187,7 @@ const SIGNALS: ReadonlyMap<number, string> = new Map([
   [31, "SIGSYS"],
 ]);
 
-/** A duration as the seed prints it: `300ms`, `1.5s`, `30s`. */
+/** A duration as people write it: `300ms`, `1.5s`, `30s`. */
 function duration(ms: number): string {
   return ms < 1000 ? `${ms}ms` : `${ms / 1000}s`;
 }
