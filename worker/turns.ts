@@ -273,8 +273,7 @@ export class TurnLedger {
     return this.#close(turns, {
       outcome: outcomeOf(frame),
       text: frame.result ?? (this.#replyText === "" ? null : this.#replyText),
-      errors: frame.errors ??
-        (frame.is_error && frame.result !== null ? [frame.result] : []),
+      errors: errorsOf(frame),
       costUsd: this.#costOf(frame.total_cost_usd),
       durationMs: frame.duration_ms ?? null,
     });
@@ -327,6 +326,17 @@ export class TurnLedger {
       ? this.#oldest((turn) => turn.command)
       : undefined;
   }
+}
+
+/** What an agent's own words ask for that only its own program has. */
+const LOGIN = /Please run \/login/;
+
+function errorsOf(frame: ResultFrame): string[] {
+  const errors = frame.errors ??
+    (frame.is_error && frame.result !== null ? [frame.result] : []);
+  return errors.some((error) => LOGIN.test(error))
+    ? [...errors, 'start "claude" and type /login, or set ANTHROPIC_API_KEY']
+    : errors;
 }
 
 function outcomeOf(frame: ResultFrame): TurnOutcome["outcome"] {

@@ -178,3 +178,16 @@ Deno.test("TurnLedger gives the result of a local command to its turn, which is 
   assertEquals(turns.apply(local())?.turns, []);
   assertEquals(turns.pending, 1);
 });
+
+Deno.test("TurnLedger tells what to do where the agent's own words do not help", () => {
+  const words = "Not logged in · Please run /login";
+  assertEquals(
+    new TurnLedger().apply(result({ is_error: true, result: words }))?.errors,
+    [words, 'start "claude" and type /login, or set ANTHROPIC_API_KEY'],
+  );
+  assertEquals(
+    new TurnLedger().apply(result({ is_error: true, result: "no" }))?.errors,
+    ["no"],
+  );
+  assertEquals(new TurnLedger().apply(result({ result: words }))?.errors, []);
+});

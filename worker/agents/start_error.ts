@@ -36,6 +36,9 @@ export class AgentStartError extends Error {
 // deno-lint-ignore no-control-regex -- colours are what is looked for
 const COLOUR = /\x1b\[[\d;]*m/g;
 
+/** What a program goes on after is not why it has ended. */
+const WARNING = /^\s*warn(?:ing)?\b/i;
+
 /** What comes after a program's own words: where in it, and what runs it. */
 const FRAME = /^(?:\s|Stack backtrace|Bun v|Node\.js v|note: )/;
 
@@ -47,7 +50,7 @@ const FRAME = /^(?:\s|Stack backtrace|Bun v|Node\.js v|note: )/;
  */
 export function lastWords(text: string): string {
   const lines = text.replace(COLOUR, "").split("\n").filter((line) =>
-    line.trim() !== ""
+    line.trim() !== "" && !WARNING.test(line)
   );
   return (lines.findLast((line) => !FRAME.test(line)) ?? lines.at(-1) ?? "")
     .trim();
