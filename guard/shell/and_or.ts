@@ -52,6 +52,17 @@ function maySkip(node: PipelineNode): boolean {
     TESTS.has(node.name.value);
 }
 
+/** `[ -L x ]`, `test -h x`, `[[ -L x ]]`. */
+export function testsLink(node: PipelineNode | AndOr): boolean {
+  if (node.type === "TestCommand") {
+    return node.expression.type === "TestUnary" &&
+      /^-[Lh]$/.test(node.expression.operator);
+  }
+  return node.type === "Command" &&
+    /^(?:\[|test)$/.test(node.name?.value ?? "") &&
+    node.args[0]?.type === "Word" && /^-[Lh]$/.test(node.args[0].value);
+}
+
 /**
  * Follows a list of commands joined by `&&` and `||`.
  *
@@ -81,6 +92,7 @@ export function runAndOr(
   const skipped: State[] = [];
   // Any link of the chain may fail, `cd` among them, before what stands behind `||`.
   let places = start;
+  const asksForLink = testsLink(first);
   const rejoin = () => {
     for (
       let outer = skipped.pop();
@@ -88,6 +100,8 @@ export function runAndOr(
       outer = skipped.pop()
     ) {
       outer.merge([current], true);
+      // Where `[ -L x ] && rm x` removes nothing, there is no link.
+      if (asksForLink) outer.gone = current.gone;
       current = outer;
     }
   };

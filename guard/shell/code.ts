@@ -26,7 +26,7 @@ import {
   TEMPORARY,
 } from "./code_names.ts";
 import { CodeValues, type Valued } from "./code_values.ts";
-import { replacesLink } from "./links.ts";
+import { forgetLink, replacesLink } from "./links.ts";
 import { recordDisarming } from "./own_files.ts";
 import { readVariable } from "./parameters.ts";
 import { joinPath } from "./places.ts";
@@ -461,12 +461,12 @@ class Scanner {
       /^[a-z][a-z\d+.-]+:\/\//i.test(path) && !path.startsWith("file://")
     ) return;
     const state = this.#place(this.#call.state);
-    writes(
-      { ...this.#call, state },
-      path.replace(/^file:\/\//, ""),
-      mode,
-      LABEL,
-    );
+    const call = { ...this.#call, state };
+    writes(call, path.replace(/^file:\/\//, ""), mode, LABEL);
+    if (mode === "tree" && isKnown(path)) {
+      forgetLink(call, path);
+      this.#call.state.gone = state.gone;
+    }
   }
 
   /**

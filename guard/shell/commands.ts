@@ -133,7 +133,9 @@ export const ACCOUNT: Readonly<Record<string, RegExp>> = {
   docker:
     /^(?:login|logout|context (?:use|create|rm|update)|plugin (?:install|rm|remove))/,
   kubectl:
-    /^config (?:use-context|set|unset|delete-|rename-)(?!.*--kubeconfig)/,
+    /^config (?:use-context|set|unset|delete-|rename-)(?!.*--kubeconfig)|^krew (?:install|uninstall|upgrade|update)/,
+  vagrant:
+    /^plugin (?:install|uninstall|update)|^box (?:add|remove|update|prune)/,
   // A key ring of its own is named by a directory.
   gpg:
     /^(?!.*--homedir).*(?:^| )--(?:import|(?:quick-|full-)?gen(?:erate)?-key|delete-(?:secret-)?keys?|edit-key|recv-keys|receive-keys|refresh-keys)(?: |$)/,
@@ -208,6 +210,11 @@ export const SYSTEM: Readonly<Record<string, RegExp | true>> = {
   scutil: /^--set$/,
   ufw: /^(?:allow|deny|enable|disable|delete|reset)$/,
   loginctl: /^enable-linger$/,
+  a2ensite: true,
+  a2dissite: true,
+  a2enmod: true,
+  a2dismod: true,
+  "debconf-set-selections": true,
   incrontab: /^(?!-l$|-u$|--list$)/,
   journalctl: /^--(?:vacuum-\w+|rotate|flush|sync)(?:=|$)/,
   "xdg-desktop-menu": /^(?:install|uninstall|forceupdate)$/,

@@ -50,6 +50,17 @@ export const transferCommands: VerbTable = verbTable(() => ({
   ...each("you-get lux", { takes: "-i -F -c", writes: "-o -O --output-dir" }),
   ncat: { takes: "-p -s -w -i -m -g", writes: "-o --output -x --hex-dump" },
   ss: { takes: "-f -A", writes: "-D --diag" },
+  adb: {
+    takes: "-s -t -H -P",
+    subs: {
+      pull: { operands: "last" },
+      ...each("shell exec-out push install logcat devices", {
+        stopsAtOperand: true,
+      }),
+      backup: { writes: "-f" },
+      bugreport: { operands: "first" },
+    },
+  },
   rcp: { operands: "last" },
   ncftpget: { operands: "second", takes: "-u -p -P -r -t -d -f" },
   ...each("scrapy", {

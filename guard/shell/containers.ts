@@ -122,6 +122,8 @@ function volume(call: Call, text: string): void {
   const [host = "", container, options = ""] = text.split(":");
   if (container === undefined || !/^[./~\uE000-\uE002]/.test(host)) return;
   if (/(?:^|,)(?:ro|readonly)(?:,|$)/.test(options)) return;
+  // A socket or a device is talked to, not written.
+  if (/\.sock$|^\/dev\/|^\/tmp\/\.X11-unix/.test(host)) return;
   writes(call, host, "content", MOUNT);
 }
 

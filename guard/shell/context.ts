@@ -131,6 +131,8 @@ export class Context {
   inSubshell(state: State, follow: (inner: State) => Stream): Stream {
     const inner = state.fork();
     const output = follow(inner);
+    // What is gone from the disk is gone for the outer shell as well.
+    state.gone = inner.gone;
     for (const text of inner.traps.splice(0)) {
       this.run.text(text, inner.fork(), {});
     }

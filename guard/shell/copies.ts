@@ -7,7 +7,13 @@ import { ANY, SEG } from "../holes.ts";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { specOf } from "./commands.ts";
 import { applyGuess } from "./guess.ts";
-import { forgetLink, linkText, makeLink, replacesLink } from "./links.ts";
+import {
+  carryLink,
+  forgetLink,
+  linkText,
+  makeLink,
+  replacesLink,
+} from "./links.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { landsIn, sweeps } from "./own_files.ts";
 import { readVariable } from "./parameters.ts";
@@ -50,6 +56,12 @@ function writeInto(
   }
 }
 
+/** Puts something in the place of a link. */
+function replace(call: Call, path: string): void {
+  writes(call, path, "entry");
+  forgetLink(call, path);
+}
+
 const COPY = {
   takes: "-S --suffix",
   writes: "-t --target-directory",
@@ -66,7 +78,7 @@ const cp: CallReader = (call) => {
     if (hasOption(read, "--parents")) writes(call, destination);
     else if (
       hasOption(read, "--remove-destination") && replacesLink(call, destination)
-    ) writes(call, destination, "entry");
+    ) replace(call, destination);
     else writeInto(call, destination, sources, whole);
     if (sources.length === 1) {
       call.context.keepFile(
@@ -76,10 +88,13 @@ const cp: CallReader = (call) => {
         false,
       );
     }
-    if (hasOption(read, "-a", "-d", "-P", "--archive", "--no-dereference")) {
+    if (
+      !hasOption(read, "-L", "-H", "--dereference") &&
+      (whole || hasOption(read, "-d", "-P", "--no-dereference"))
+    ) {
       for (const source of sources) {
         const text = linkText(call, source);
-        if (text !== undefined) makeLink(call, text, destination);
+        if (text !== undefined) carryLink(call, text, source, destination);
       }
     }
     if (hasOption(read, "-s", "--symbolic-link", "-l", "--link")) {
@@ -107,10 +122,12 @@ const mv: CallReader = (call) => {
     into === undefined &&
     (replacesLink(call, destination) ||
       hasOption(read, "-T", "--no-target-directory"))
-  ) writes(call, destination, "entry");
+  ) replace(call, destination);
   else writeInto(call, destination, sources);
-  for (const text of texts) {
-    if (text !== undefined) makeLink(call, text, destination);
+  for (const [n, text] of texts.entries()) {
+    if (text !== undefined) {
+      carryLink(call, text, sources[n] ?? "", destination);
+    }
   }
   if (sources.length === 1) {
     call.context.keepFile(
@@ -183,7 +200,7 @@ const install: CallReader = (call) => {
   } else if (into !== undefined) writeInto(call, into, read.operands);
   else if (read.operands.length > 1) {
     const destination = read.operands.at(-1) ?? "";
-    if (replacesLink(call, destination)) writes(call, destination, "entry");
+    if (replacesLink(call, destination)) replace(call, destination);
     else writeInto(call, destination, read.operands.slice(0, -1));
   }
   return EMPTY_STREAM;

@@ -6,7 +6,7 @@
 import { ANY, SEG, SUB } from "../holes.ts";
 import { type Call, type CallReader, writes } from "./call.ts";
 import { FindExpression } from "./find_expression.ts";
-import { linkText } from "./links.ts";
+import { forgetLink, linkText } from "./links.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { unescapeText } from "./builtins_text.ts";
 import { ownBelow } from "./own_files.ts";
@@ -58,6 +58,9 @@ const find: CallReader = (call) => {
         if (!directory) {
           writes({ ...call, name: "find -delete" }, path, "entry");
         }
+      }
+      for (const path of linksMet(call, starts, expression, false)) {
+        forgetLink(call, path);
       }
       if (topIncluded) {
         for (const start of starts) {

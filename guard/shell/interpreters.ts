@@ -4,9 +4,10 @@
  * @module
  */
 import { readAwk } from "./awk.ts";
-import { type CallReader, refuses, writes } from "./call.ts";
+import { type Call, type CallReader, refuses, writes } from "./call.ts";
 import { scanCode } from "./code.ts";
 import { INSTALL } from "./installs.ts";
+import { forgetLink } from "./links.ts";
 import { optionValue, readOptions } from "./options.ts";
 import { denoPackages, nodePackages } from "./packages_node.ts";
 import { readPowerShell } from "./powershell.ts";
@@ -18,6 +19,12 @@ import { python } from "./python.ts";
 import { fromInput, interpreter, script } from "./scripts.ts";
 
 const IN_PLACE = { rule: "in-place", label: "in-place file edit" } as const;
+
+/** A new file takes the place of the old one, and of a link. */
+function editsInPlace(call: Call, path: string): void {
+  writes(call, path, "entry", IN_PLACE);
+  forgetLink(call, path);
+}
 
 const perl: CallReader = (call) => {
   const codes: string[] = [];
@@ -60,7 +67,7 @@ const perl: CallReader = (call) => {
   }
   const files = codes.length > 0 ? operands : operands.slice(1);
   if (inPlace) {
-    for (const path of files) writes(call, path, "entry", IN_PLACE);
+    for (const path of files) editsInPlace(call, path);
   }
   for (const code of codes) scanCode(call, code, "perl", files);
   if (codes.length === 0) {
@@ -83,7 +90,7 @@ const ruby: CallReader = (call) => {
   const inPlace = call.args.some((arg) => /^-[naplsW\d]*i/.test(arg));
   const files = codes.length > 0 ? read.operands : read.operands.slice(1);
   if (inPlace) {
-    for (const path of files) writes(call, path, "entry", IN_PLACE);
+    for (const path of files) editsInPlace(call, path);
   }
   for (const code of codes) scanCode(call, code, "ruby", files);
   if (codes.length === 0) {

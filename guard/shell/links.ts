@@ -88,3 +88,26 @@ export function linkText(call: Call, path: string): string | undefined {
   const text = entry === undefined ? undefined : boundary.linkAt(entry);
   return typeof text === "string" ? text : undefined;
 }
+
+/**
+ * Remembers a link that is moved or copied as it is.
+ *
+ * @param call The call.
+ * @param text What the link says.
+ * @param source Where it stood.
+ * @param destination Its new path, or the directory it is put in.
+ */
+export function carryLink(
+  call: Call,
+  text: string,
+  source: string,
+  destination: string,
+): void {
+  const { boundary } = call.context;
+  const [cwd = "/"] = call.state.cwd;
+  const place = boundary.resolve(destination, cwd, true);
+  const name = source.replace(/\/+$/, "").split("/").at(-1) ?? "";
+  const inside = destination.endsWith("/") ||
+    place !== undefined && boundary.isDirectory(place);
+  makeLink(call, text, inside ? joinPath(destination, name) : destination);
+}

@@ -77,6 +77,8 @@ Deno.test("a link that a command has taken away leads nowhere, unless that is no
       "rm a && ln -s /srv/x a && echo x > a",
       "mv data moved && touch moved/x",
       "cp -a file other && echo x > other",
+      "[ -f file ] && rm file; echo x > file",
+      "find . -name file -exec truncate -s 0 {} +",
       "rm file; echo x > data/x",
       "cd data/../x && touch y || touch data/y",
     ],
@@ -86,6 +88,13 @@ Deno.test("a link that a command has taken away leads nowhere, unless that is no
       "unlink broken; cat > broken <<'E'\nx\nE",
       "mv file kept && echo x > file",
       "ln -s /srv l; rm l; echo x > l",
+      "mv a file; echo x >> file",
+      "sed -i s/a/b/ file && echo x >> file",
+      "(rm file); echo x > file",
+      "[ -L file ] && rm file; echo x > file",
+      "if [ -L data ]; then rm data; fi; mkdir -p data; touch data/x",
+      "find . -name file -delete; echo x > file",
+      "python3 -c \"import os; os.remove('file'); open('file', 'w')\"",
     ],
   });
 });

@@ -17,7 +17,7 @@ import type {
   Word,
 } from "unbash";
 import { SEG } from "../holes.ts";
-import { anyOf, runAndOr } from "./and_or.ts";
+import { anyOf, runAndOr, testsLink } from "./and_or.ts";
 import { runCommand } from "./command.ts";
 import type { Context } from "./context.ts";
 import { applyRedirects } from "./redirects.ts";
@@ -143,6 +143,14 @@ function runNode(
         branches.push(branch(node.else, state, stdin, context));
       }
       state.merge(branches.map((one) => one.state), node.else === undefined);
+      // `if [ -L x ]; then rm x; fi`: otherwise there is no link.
+      const [asked] = node.clause.commands;
+      const [taken, ...others] = branches;
+      if (
+        taken !== undefined && others.length === 0 &&
+        node.clause.commands.length === 1 && asked?.type === "Statement" &&
+        testsLink(asked.command)
+      ) state.gone = taken.state.gone;
       return anyOf(branches.map((one) => one.output), node.else === undefined);
     }
     case "Case":

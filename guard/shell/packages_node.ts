@@ -26,6 +26,13 @@ export const nodePackages: CallReader = (call) => {
   }
   const verb = `${call.name} ${sub}`;
   if (
+    call.name === "yarn" && sub === "" &&
+    !call.args.some((arg) => /^(?:-v|-h|--version|--help)$/.test(arg))
+  ) {
+    refuses(call, { ...INSTALL, verb: "yarn" });
+    return UNKNOWN_STREAM;
+  }
+  if (
     /^(?:install|add|ci|i|in|ins|inst|isntall|install-test|it|cit|clean-install|install-clean|install-ci-test)$/
       .test(sub) || (call.name === "bun" && sub === "a")
   ) {

@@ -58,25 +58,31 @@ export function applyRedirects(
     if (redirect.type === "HereDoc") {
       const text = hereDocument(redirect, state, context);
       if (descriptor === undefined || descriptor === 0) input = { text };
+      else opens(descriptor, { text }, context);
       continue;
     }
     if (redirect.target === undefined) continue;
     const targets = expandScalar(redirect.target, state, context);
     if (redirect.type === "HereString") {
-      if (descriptor === undefined || descriptor === 0) {
-        input = targets.length === 1
-          ? { text: targets[0] + "\n" }
-          : { items: targets };
-      }
+      const given: Stream = targets.length === 1
+        ? { text: targets[0] + "\n" }
+        : { items: targets };
+      if (descriptor === undefined || descriptor === 0) input = given;
+      else opens(descriptor, given, context);
       continue;
     }
     if (redirect.operator === "<") {
       if (descriptor === undefined || descriptor === 0) {
         input = readAll(targets, state, context);
+      } else opens(descriptor, readAll(targets, state, context), context);
+      continue;
+    }
+    if (redirect.operator === "<&") {
+      if (descriptor === undefined || descriptor === 0) {
+        input = context.files.get(`/dev/fd/${targets[0]}`) ?? input;
       }
       continue;
     }
-    if (redirect.operator === "<&") continue;
     if (redirect.operator === ">&" && isDescriptor(redirect, targets)) continue;
     for (const target of targets) {
       context.write({ ...WRITES, verb: redirect.operator }, target, state);
@@ -133,4 +139,9 @@ function hereDocument(
     ? body.text
     : expandBody(body.parts, state, context);
   return redirect.operator === "<<-" ? text.replace(/^\t+/gm, "") : text;
+}
+
+/** Remembers what a further descriptor gives to its reader. */
+function opens(descriptor: number, content: Stream, context: Context): void {
+  context.files.set(`/dev/fd/${descriptor}`, content);
 }

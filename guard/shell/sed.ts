@@ -4,6 +4,7 @@
  * @module
  */
 import { type Call, type CallReader, writes } from "./call.ts";
+import { forgetLink } from "./links.ts";
 import { hasOption, readOptions } from "./options.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
 
@@ -56,7 +57,10 @@ export const readSed: CallReader = (call) => {
   if (inPlace) {
     // A new file takes the place of the old one, and of a link.
     const mode = hasOption(read, "--follow-symlinks") ? "content" : "entry";
-    for (const path of operands) writes(call, path, mode, IN_PLACE);
+    for (const path of operands) {
+      writes(call, path, mode, IN_PLACE);
+      if (mode === "entry") forgetLink(call, path);
+    }
   }
   // Scripts are joined by newlines: text of `a\` goes on in the next one.
   readScript(call, scripts.join("\n"));

@@ -5,7 +5,8 @@
  */
 import { type Call, type CallReader, writes } from "./call.ts";
 import { scanCode } from "./code.ts";
-import { hasOption, readOptions } from "./options.ts";
+import { hasOption, optionValue, readOptions } from "./options.ts";
+import { applyGuess } from "./guess.ts";
 import { joinDirectory, joinPath } from "./places.ts";
 import { type Stream, UNKNOWN_STREAM } from "./state.ts";
 import { applyTable } from "./verbs.ts";
@@ -71,7 +72,7 @@ function lftp(call: Call): Stream {
 
 /** `sftp`: its commands come from a file or its input, and `get` saves below `lcd`. */
 function sftp(call: Call): Stream {
-  applyTable(call);
+  if (!applyTable(call)) applyGuess(call);
   const read = readOptions(call.args, {
     takes: "-b -B -c -D -F -i -J -l -o -P -R -S -s -X",
   });
@@ -79,8 +80,17 @@ function sftp(call: Call): Stream {
   const { text } = batch === undefined || batch === "-"
     ? call.stdin
     : call.context.readFile(batch, call.state);
+  // `smbclient //h/s -c 'get x y; lcd z'`
+  const given = call.name === "smbclient"
+    ? optionValue(
+      readOptions(call.args, { takes: "-c --command -U -p" }),
+      "-c",
+      "--command",
+    )
+      ?.replaceAll(";", "\n")
+    : undefined;
   let here = ".";
-  for (const line of text?.split("\n") ?? []) {
+  for (const line of (given ?? text)?.split("\n") ?? []) {
     const [command = "", ...words] = line.trim().replace(/^[-@]+/, "").split(
       /\s+/,
     );
@@ -238,6 +248,8 @@ export const SHELL_STRINGS: Readonly<Record<string, CallReader>> = {
     ),
   "npm-run-all": () => UNKNOWN_STREAM,
   ansible,
+  ftp: sftp,
+  smbclient: sftp,
   tmux,
   lftp,
   sftp,

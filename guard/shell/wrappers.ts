@@ -61,6 +61,7 @@ export const WRAPPERS: Readonly<Record<string, WrapperSpec>> = {
   stdbuf: { takes: "-i -o -e --input --output --error" },
   unbuffer: {},
   setsid: {},
+  ip: { sub: "netns", skip: 2 },
   ionice: { takes: "-c -n -p -P -u --class --classdata --pid" },
   chrt: { takes: "-T -P -D -p", skip: 1 },
   taskset: { takes: "-p", skip: 1 },
