@@ -576,6 +576,17 @@ Deno.test("worker: an agent that start runs is guarded; --root widens what it ma
   }
 });
 
+Deno.test("worker: a home that no permission can be given for is told with what to do", async () => {
+  await using world = await WorkerWorld.make();
+  const said = await say([
+    ...["start", "demo", "--agent", "scripted", "--cwd", world.cwd],
+    ...["--home", `${world.root}/a,b`],
+  ]);
+  assertEquals([said.code, said.out], [1, ""]);
+  assertStringIncludes(said.err, "use another --home");
+  assertEquals(said.err.trim().split("\n").length, 1);
+});
+
 Deno.test("worker: a start does not take another worker of its name for its own", async () => {
   await using world = await WorkerWorld.make();
   await using worker = await world.script(FAKE_EMITTER);

@@ -43,6 +43,11 @@ function workerPermissions(
   socket: string,
   place: WorkerPlace,
 ): string[] {
+  if (place.home.includes(",")) {
+    throw new RangeError(
+      `Cannot start a worker under "${place.home}": its path holds a comma, and no permission can be given for that; use another --home`,
+    );
+  }
   const claims = Deno.env.get("FNO_CLAIMS_ROOT") || Deno.env.get("HOME") || "/";
   const write = [place.home, `${claims}/.fno`];
   const net = [`unix:${socket}`, `unix:${besideOf(socket)}`];
