@@ -4,10 +4,10 @@
  * @module
  */
 
-import type { IsolationBackend } from "@bulkhead/sandbox";
+import { exitSignal, type IsolationBackend } from "@bulkhead/sandbox";
 import { AbiError, reasonOf, VERIFY_IT } from "./errors.ts";
 import { type Head, PROTOCOL } from "./rpc.ts";
-import { readCode, signalOf } from "./wire.ts";
+import { readCode } from "./wire.ts";
 
 /** An error that happened in the child. */
 export function remoteError(name: string, head: Head, tail: string): AbiError {
@@ -112,7 +112,7 @@ export function crashError(
 ): AbiError {
   // Inside a PID namespace the first process reports a signal as 128 + n.
   const ended = signal ??
-    (isolation === "bubblewrap" ? signalOf(code ?? 0) : undefined);
+    (isolation === "bubblewrap" ? exitSignal(code ?? 0) : undefined);
   const when = loading ? " while it was loaded" : "";
   const what = ended !== undefined
     ? `Plugin "${name}" crashed (${ended})${when}`

@@ -12,37 +12,6 @@ import type { CallOutcome } from "./poll_driver.ts";
 import { emptyRegistration, type Registration } from "./registration.ts";
 import type { Head } from "./rpc.ts";
 
-const SIGNALS: Readonly<Record<number, string>> = {
-  1: "SIGHUP",
-  2: "SIGINT",
-  3: "SIGQUIT",
-  4: "SIGILL",
-  5: "SIGTRAP",
-  6: "SIGABRT",
-  7: "SIGBUS",
-  8: "SIGFPE",
-  9: "SIGKILL",
-  10: "SIGUSR1",
-  11: "SIGSEGV",
-  12: "SIGUSR2",
-  13: "SIGPIPE",
-  14: "SIGALRM",
-  15: "SIGTERM",
-  16: "SIGSTKFLT",
-  24: "SIGXCPU",
-  25: "SIGXFSZ",
-  26: "SIGVTALRM",
-  27: "SIGPROF",
-  29: "SIGIO",
-  30: "SIGPWR",
-  31: "SIGSYS",
-};
-
-/** The signal that an exit code stands for, where a shell or a PID namespace reports one as 128 and more. */
-export function signalOf(code: number): string | undefined {
-  return SIGNALS[code - 128];
-}
-
 /** How a call ended; an unknown word is an end that says nothing. */
 export function readKind(value: unknown): CallOutcome["kind"] {
   const kinds = [

@@ -4,7 +4,11 @@
  * @module
  */
 
-import { IsolationUnavailableError, namePermission } from "@bulkhead/sandbox";
+import {
+  exitSignal,
+  IsolationUnavailableError,
+  namePermission,
+} from "@bulkhead/sandbox";
 import { mayHoldLongNumbers } from "./_exact_json.ts";
 import {
   OUTPUT_MAX_BYTES,
@@ -161,31 +165,12 @@ function endOf(
   const code = result.code ?? 0;
   // The first process of a PID namespace reports the signal of its child as a shell does.
   const signal = result.isolation === "bubblewrap"
-    ? SIGNALS.get(code - 128)
+    ? exitSignal(code)
     : undefined;
   return signal === undefined
     ? `[plugin tool \`${name}\` exited ${code}]`
     : `[plugin tool \`${name}\` exited ${code} (signal ${signal})]`;
 }
-
-const SIGNALS: ReadonlyMap<number, string> = new Map([
-  [1, "SIGHUP"],
-  [2, "SIGINT"],
-  [3, "SIGQUIT"],
-  [4, "SIGILL"],
-  [5, "SIGTRAP"],
-  [6, "SIGABRT"],
-  [7, "SIGBUS"],
-  [8, "SIGFPE"],
-  [9, "SIGKILL"],
-  [11, "SIGSEGV"],
-  [13, "SIGPIPE"],
-  [14, "SIGALRM"],
-  [15, "SIGTERM"],
-  [24, "SIGXCPU"],
-  [25, "SIGXFSZ"],
-  [31, "SIGSYS"],
-]);
 
 /** A duration as people write it: `300ms`, `1.5s`, `30s`. */
 function duration(ms: number): string {

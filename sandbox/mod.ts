@@ -27,6 +27,7 @@
 export * from "./entry.ts";
 export * from "./environment.ts";
 export { findExecutable, startError } from "./executable.ts";
+export { exitSignal } from "./exit_signal.ts";
 export * from "./file_lock.ts";
 export * from "./files.ts";
 export {
