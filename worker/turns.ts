@@ -261,7 +261,7 @@ export class TurnLedger {
       turn.phase === "delivered"
     );
     if (frame.num_turns !== 0) this.#finished++;
-    const silent = delivered.length > 0
+    const silent = delivered.length > 0 || frame.origin !== undefined
       ? undefined
       : this.#replays || this.#replaySeen
       ? this.#command(frame)
@@ -321,8 +321,7 @@ export class TurnLedger {
 
   /** What the agent does by itself takes no call of the model. */
   #command(frame: ResultFrame): Turn | undefined {
-    return frame.num_turns === 0 && !frame.is_error &&
-        frame.origin === undefined
+    return frame.num_turns === 0 && !frame.is_error
       ? this.#oldest((turn) => turn.command)
       : undefined;
   }

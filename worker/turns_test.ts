@@ -46,6 +46,14 @@ Deno.test("TurnLedger goes by order with an agent that does not echo", () => {
   assertEquals(turns.apply(result())?.turns, []);
 });
 
+Deno.test("TurnLedger does not give a turn that started by itself to one that waits", () => {
+  const turns = new TurnLedger();
+  turns.written("turn-1", false);
+  const own = result({ origin: { kind: "task-notification" } });
+  assertEquals(turns.apply(own)?.selfStarted, true);
+  assertEquals(turns.apply(result())?.turns, ["turn-1"]);
+});
+
 Deno.test("TurnLedger goes by order with an agent that echoes ids of its own", () => {
   const turns = new TurnLedger();
   turns.written("turn-1", false);
