@@ -153,15 +153,27 @@ async function runFire(command: Command): Promise<number> {
     const said = report.failure !== undefined
       ? `failed: ${report.failure}`
       : report.decision ?? "no opinion";
+    // The reason of a failure says the same once more.
+    const why = report.reason === undefined || report.failure !== undefined
+      ? ""
+      : ` (${printable(report.reason)})`;
     command.say(
-      `${printable(report.plugin)}: ${report.command}: ${printable(said)}${
-        report.reason === undefined ? "" : ` (${printable(report.reason)})`
-      }`,
+      `${printable(report.plugin)}: ${report.command}: ${
+        printable(said)
+      }${why}`,
     );
   }
+  if (outcome.updatedInput !== undefined) {
+    command.say(
+      `input: ${printable(JSON.stringify(outcome.updatedInput))}`,
+    );
+  }
+  const none = hooks.some(({ fires }) => fires === event)
+    ? ", no hook of this event is for this tool"
+    : ", no hook is for this event";
   command.say(
     `decision: ${outcome.decision ?? "none"}${
-      outcome.reports.length === 0 ? ", no hook is for this event" : ""
+      outcome.reports.length === 0 ? none : ""
     }`,
   );
   return 0;

@@ -1,3 +1,4 @@
+import { didYouMean } from "./_did_you_mean.ts";
 import { ManifestError } from "./errors.ts";
 import { isRecord, quote } from "./_text.ts";
 import type { TomlLines } from "./_toml_lines.ts";
@@ -60,7 +61,10 @@ export class Fields {
   ): void {
     for (const key of Object.keys(table)) {
       if (!known.includes(key)) {
-        this.note([...at, key], "unknown key, ignored");
+        this.note(
+          [...at, key],
+          `unknown key, ignored${didYouMean(key, known)}`,
+        );
       }
     }
   }

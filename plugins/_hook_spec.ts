@@ -1,3 +1,4 @@
+import { didYouMean } from "./_did_you_mean.ts";
 import type { Fields, KeyPath } from "./_fields.ts";
 import { PROGRAM_KEYS, type ProgramSpec, programSpec } from "./_program.ts";
 import { quote } from "./_text.ts";
@@ -85,7 +86,9 @@ export function hookSpec(
   if (fires === undefined) {
     fields.note(
       [...at, "event"],
-      `${quote(event)} is not an event of this version, kept but never fired`,
+      `${quote(event)} is not an event of this version, kept but never fired${
+        didYouMean(event, HOOK_EVENTS)
+      }`,
     );
   }
   return {

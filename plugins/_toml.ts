@@ -20,7 +20,11 @@ export function readToml(
     if (error instanceof TomlError) {
       // Only the first line: the others show the text.
       const reason = (error.message.split("\n", 1)[0] ?? "")
-        .replace(/^Invalid TOML document: /, "not TOML: ");
+        .replace(/^Invalid TOML document: /, "not TOML: ")
+        .replace(
+          "control characters are not allowed in strings",
+          "a string holds a control character, or its closing quote is missing",
+        );
       return { problem: { line: error.line, column: error.column, reason } };
     }
     return {

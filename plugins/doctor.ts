@@ -82,7 +82,7 @@ export async function checkPlugin(
           info === undefined
             ? "there is no such directory"
             : "it is not a directory"
-        }`,
+        }; name the directory that holds its plugin.toml`,
       );
     }
     const plugin = await readPlugin(dir);

@@ -1,4 +1,9 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertStringIncludes,
+  assertThrows,
+} from "@std/assert";
 import { MANIFEST_MAX_BYTES, parseManifest, problemText } from "./manifest.ts";
 import { ManifestError } from "./errors.ts";
 
@@ -334,3 +339,28 @@ Deno.test("parseManifest() is bounded by size and depth", () => {
 function never(): never {
   throw new Error("a problem is missing");
 }
+
+Deno.test("parseManifest() says which key or event is likely meant, and what an unclosed string is", () => {
+  const { problems } = parseManifest(
+    `[[tools]]
+name = "t"
+command = "c"
+enviroment = []
+tiemout_ms = 5
+[[hooks]]
+event = "pre_tol"
+command = "c"
+`,
+    { directory: "demo" },
+  );
+  assertEquals(problems.map(({ message }) => message), [
+    "unknown key, ignored",
+    'unknown key, ignored; did you mean "timeout_ms"?',
+    '"pre_tol" is not an event of this version, kept but never fired; did you mean "pre_tool"?',
+  ]);
+  const error = assertThrows(
+    () => parseManifest('name = "a\n', { directory: "demo" }),
+    ManifestError,
+  );
+  assertStringIncludes(error.message, "its closing quote is missing");
+});
