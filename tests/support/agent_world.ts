@@ -9,6 +9,7 @@ import {
   type ScriptedModel,
   startScriptedModel,
 } from "@bulkhead/guard/scripted-model";
+import { eventually } from "./eventually.ts";
 
 /** Everything one test needs. */
 export interface AgentWorld extends AsyncDisposable {
@@ -153,19 +154,14 @@ async function named(pids: readonly number[]): Promise<string> {
   return lines.join(", ");
 }
 
-/** Looks again until no process is left or the bound is reached. */
-async function quiet(root: string, boundMs = 5000): Promise<void> {
-  const end = performance.now() + boundMs;
-  for (;;) {
+/** Waits until no process of the world is left. */
+async function quiet(root: string): Promise<void> {
+  let left = "";
+  await eventually(() => `the end of ${left}`, async () => {
     const pids = await processesOf(root);
-    if (pids.length === 0) return;
-    if (performance.now() > end) {
-      throw new Error(
-        `Still running after ${boundMs} ms: ${await named(pids)}`,
-      );
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+    left = await named(pids);
+    return pids.length === 0;
+  });
 }
 
 /**
