@@ -12,6 +12,7 @@ import {
   PROJECT_CONFIG_NAME,
   projectTable,
 } from "./_project_config.ts";
+import { didYouMean } from "./_did_you_mean.ts";
 import { isRecord, messageOf, printable, quote, quoteWhole } from "./_text.ts";
 import { readToml, tomlProblemText } from "./_toml.ts";
 import { ConfigError } from "./errors.ts";
@@ -320,11 +321,16 @@ function pluginsConfig(
       );
     }
   }
+  unknownKeys(user, "", TABLES, notices);
+  unknownKeys(capabilities, "capabilities", CAPABILITIES, notices);
   unknownKeys(plugins, "capabilities.plugins", PLUGIN_KEYS, notices);
   unknownKeys(trust, "capabilities.trust", TRUST_KEYS, notices);
   return config;
 }
 
+/** Every table of the file; those of others are read where they count. */
+const TABLES = ["capabilities", "guard", "worker"];
+const CAPABILITIES = ["plugins", "trust"];
 const PLUGIN_KEYS = ["enabled", "dirs", "sandbox", "login_path"];
 const TRUST_KEYS = ["enabled", "default"];
 
@@ -336,8 +342,11 @@ function unknownKeys(
 ): void {
   for (const key of Object.keys(table)) {
     if (!known.includes(key)) {
+      const path = name === "" ? key : `${name}.${key}`;
       notices.push(
-        `${CONFIG_NAME}: unknown key ${name}.${printable(key)}, ignored`,
+        `${CONFIG_NAME}: unknown key ${printable(path)}, ignored${
+          didYouMean(key, known)
+        }`,
       );
     }
   }

@@ -172,3 +172,24 @@ Deno.test("resolveConfig() names the line of what is no TOML, and takes no key t
   const { notices } = resolveConfig({ home: "/h", project: text });
   assertStringIncludes(notices.join(), ".bulkhead.toml ignored: line 3");
 });
+
+Deno.test("resolveConfig() tells every table and key that nobody reads", () => {
+  const { notices } = resolveConfig({
+    home: "/h",
+    user: `[capability.plugins]
+enabled = true
+[capabilities.plugin]
+[capabilities.plugins]
+login-path = true
+[guard]
+hints = true
+[worker]
+allow = []
+`,
+  });
+  assertEquals(notices, [
+    'config.toml: unknown key capability, ignored; did you mean "capabilities"?',
+    'config.toml: unknown key capabilities.plugin, ignored; did you mean "plugins"?',
+    'config.toml: unknown key capabilities.plugins.login-path, ignored; did you mean "login_path"?',
+  ]);
+});

@@ -136,8 +136,8 @@ name = "greet"
 description = "Greets somebody"
 ${program}
 timeout_ms = 10000
-# What the tool may touch beyond its own directory, the workspace (both read only) and its data directory:
-# permissions = { read = [], write = ["\${WORKSPACE_DIR}"], net = ["api.example.org"] }
+# What the tool may touch besides its own directory, read only, and its data directory; without it, the workspace, read only:
+# permissions = { read = [], write = ["\${WORKSPACE_DIR}"], net = ["api.example.org"] }  # one host opens the whole network
 # Names of environment variables the tool needs:
 # env = ["EXAMPLE_API_KEY"]
 annotations = { readOnlyHint = true }
