@@ -309,7 +309,9 @@ export class AgentChild {
     this.#queued += added;
     if (this.#writing) return;
     this.#writing = true;
-    this.#writeAll().catch(() => this.#deaf());
+    this.#writeAll().catch(() => this.#deaf()).catch(() => {
+      // Its end is told by its status.
+    });
   }
 
   /** It takes nothing in any more: no turn, and no verdict on a call. What it has begun is over soon, or is ended. */
