@@ -487,6 +487,43 @@ commandTest(
 );
 
 commandTest(
+  "a host ends at a signal though its server is gone, and its session with it",
+  async ({ dir, env, bulkhead }) => {
+    await using server = await startNats();
+    const servers = `nats://127.0.0.1:${server.port}`;
+    await Deno.writeTextFile(
+      `${dir}/s.json`,
+      JSON.stringify({ schema: 1, turns: [{ steps: [{ say: "done" }] }] }),
+    );
+    await using host = await offer(env, servers, "left", "--slots", "2");
+    {
+      await using fleet = await connectFleet({ servers, host: "watcher" });
+      const queued = await bulkhead(
+        ...["run", "--fleet", servers, "--agent", "scripted", "--json"],
+        ...["--cwd", `${dir}/ws`, "--script", `${dir}/s.json`, "go"],
+      );
+      const { session_id } = JSON.parse(queued.out);
+      await eventually(
+        "it runs",
+        async () => (await readJob(fleet, session_id))?.state === "delivered",
+      );
+    }
+    await server.stop("SIGKILL");
+    await eventually(
+      "the host has seen it",
+      () => host.log().includes("trying again"),
+    );
+    let over = false;
+    host.stop().then(() => over = true);
+    await eventually("the host has ended", () => over);
+    const workers = await bulkhead("worker", "list", "--json");
+    const states = JSON.parse(workers.out).workers
+      .map((worker: { state: string }) => worker.state);
+    assertEquals(states, ["exited"]);
+  },
+);
+
+commandTest(
   "a placed session gets the trusted plugins of a host that offers them",
   async ({ dir, env, bulkhead }) => {
     await installDemoPlugin(`${dir}/home`);

@@ -314,6 +314,8 @@ export class FleetSeat implements AsyncDisposable {
       eofMs: Math.min(500, left / 4),
       termMs: Math.min(1_000, left / 4),
     });
+    // On the record it has ended in order: the agent did not leave by itself.
+    this.#worker?.end().catch(() => {});
     await atMost(Promise.resolve(closing), left);
     this.lease.abandon();
     this.#second?.abandon();

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { atMost } from "../agents/_within.ts";
 import { pause, reasonOf } from "@bulkhead/sandbox";
 import type { Consumer, JsMsg } from "@nats-io/jetstream";
 import type { Worker } from "../worker.ts";
@@ -83,6 +84,8 @@ interface Running {
 
 /** How long one request for an offer stays with the server. */
 const FETCH_MS = 2_000;
+/** How long a step of leaving waits for the server. */
+const LEAVE_MS = 5_000;
 /** After so many rounds in which no host was missing it is swept all the same. */
 const SWEEP_ROUNDS = 12;
 
@@ -130,15 +133,16 @@ export class FleetHost implements AsyncDisposable {
     this.#stopped = true;
     this.#free.resolve();
     clearTimeout(this.#sweep);
-    await this.#loop;
-    await Promise.all(this.#starting);
+    // A server that is gone answers nothing of this; whoever sweeps after it is back finds what it was not told.
+    await atMost(this.#loop, LEAVE_MS);
+    await atMost(Promise.all(this.#starting), LEAVE_MS);
     if (options.end !== false) {
       await Promise.all(
         [...this.#running.values()].map(async ({ worker, settled }) => {
           await worker.end().catch((error) =>
             this.#log(`fleet: ${reasonOf(error)}`)
           );
-          await settled;
+          await atMost(settled, LEAVE_MS);
         }),
       );
     }
