@@ -52,11 +52,13 @@ Commands:
   verify LIB                   life cycle, cancel, late threads, ownership, leaks
       --tool NAME --args JSON  the tool that is called often
       --calls N                how often (10000)
+      --timeout-ms N           how long a tool or handler may take (3000)
   header [--out FILE]          the C header for plugin authors
   new DIR --lang c|rust        a new plugin
 
   --json                       one JSON object on standard output
-  --sha256 HASH                refuse the library unless its content matches
+  --sha256 HASH                refuse the library unless its content matches; as
+                               inspect prints it, or sha256sum
   --read PATH --write PATH --net   what it may touch besides its own files
   --isolation required|preferred|off
   --cwd DIR --session ID       what its tools are told under "__rpi"

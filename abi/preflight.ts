@@ -128,7 +128,7 @@ async function inspect(
     info = await Deno.stat(real);
   } catch (error) {
     if (error instanceof Deno.errors.NotCapable) throw error;
-    throw refuse("there is no such file", "check the path", error);
+    throw refuse(...whyNotFound(error), error);
   }
   if (!info.isFile) {
     throw info.isDirectory
@@ -136,7 +136,10 @@ async function inspect(
       : refuse("it is not a regular file", "name the library itself");
   }
   if (info.size > maxBytes) {
-    throw refuse(`it has ${info.size} bytes, at most ${maxBytes} are read`);
+    throw refuse(
+      `it has ${info.size} bytes, at most ${maxBytes} are read`,
+      "strip it, or check that it is the library",
+    );
   }
   let bytes: Uint8Array<ArrayBuffer>;
   try {
@@ -147,7 +150,7 @@ async function inspect(
   }
   const digest = await crypto.subtle.digest("SHA-256", bytes);
   const sha256 = `sha256:${new Uint8Array(digest).toHex()}`;
-  if (options.sha256 !== undefined && options.sha256 !== sha256) {
+  if (options.sha256 !== undefined && withPrefix(options.sha256) !== sha256) {
     throw refuse(
       `its content is ${sha256}, pinned is ${options.sha256}`,
       "review the change, then pin the new hash",
@@ -165,6 +168,24 @@ async function inspect(
     if (!(error instanceof AbiError)) throw error;
     throw refuse(error.message, error.fix);
   }
+}
+
+function whyNotFound(error: unknown): [why: string, fix: string] {
+  if (error instanceof Deno.errors.PermissionDenied) {
+    return ["a directory on its path may not be entered", "check who owns it"];
+  }
+  if (error instanceof Deno.errors.FilesystemLoop) {
+    return ["its links lead in a circle", "link to the library itself"];
+  }
+  if (error instanceof Deno.errors.NotADirectory) {
+    return ["a part of its path is not a directory", "check the path"];
+  }
+  return ["there is no such file", "check the path"];
+}
+
+/** A pin as `sha256sum` prints it is one too. */
+function withPrefix(pin: string): string {
+  return /^[0-9a-f]{64}$/i.test(pin) ? `sha256:${pin.toLowerCase()}` : pin;
 }
 
 /**

@@ -103,3 +103,27 @@ Deno.test("pluginName() keeps a lib prefix and drops the extension", () => {
     ["libx", "b", "c", "d", "f"],
   );
 });
+
+Deno.test("inspectLibrary() says why a path leads nowhere, and takes a pin as sha256sum prints it", async () => {
+  const dir = await Deno.makeTempDir();
+  await Deno.symlink(`${dir}/loop.so`, `${dir}/loop.so`);
+  await Deno.writeFile(`${dir}/file.so`, machO());
+  for (
+    const [path, why] of [
+      ["loop.so", "its links lead in a circle"],
+      ["file.so/x.so", "a part of its path is not a directory"],
+      ["none.so", "there is no such file"],
+    ] as const
+  ) {
+    await assertRejects(() => inspectLibrary(`${dir}/${path}`), AbiError, why);
+  }
+  const { sha256 } = await inspectLibrary(`${dir}/file.so`, { target: mac });
+  const bare = sha256.slice("sha256:".length).toUpperCase();
+  await inspectLibrary(`${dir}/file.so`, { target: mac, sha256: bare });
+  await assertRejects(
+    () => inspectLibrary(`${dir}/file.so`, { sha256: "0".repeat(64) }),
+    AbiError,
+    "pinned is",
+  );
+  await Deno.remove(dir, { recursive: true });
+});
