@@ -218,15 +218,15 @@ export const ACTION_NO_BRIDGE: number = -1;
 export const ACTION_DROPPED: number = -2;
 
 /** The entry point returns it when the plugin is registered. */
-export const REGISTER_OK = 0;
+const REGISTER_OK = 0;
 /** The plugin wants another ABI version. */
-export const REGISTER_VERSION = 1;
+const REGISTER_VERSION = 1;
 /** The plugin got no vtable. */
-export const REGISTER_NULL_API = 2;
+const REGISTER_NULL_API = 2;
 /** The plugin needs a longer vtable. */
-export const REGISTER_OLD_HOST = 3;
+const REGISTER_OLD_HOST = 3;
 /** The plugin's register function panicked. */
-export const REGISTER_PANIC = 70;
+const REGISTER_PANIC = 70;
 
 /**
  * What a code of the entry point means.

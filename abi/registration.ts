@@ -94,7 +94,7 @@ export interface Registration {
 }
 
 /** The priority of a plugin that declares none. */
-export const DEFAULT_PRIORITY = 100;
+const DEFAULT_PRIORITY = 100;
 
 /**
  * A registration without anything in it.

@@ -222,7 +222,7 @@ async function fetchBuild(
  * @param cache The cache directory.
  * @returns `"present"` when nothing had to be done.
  */
-export async function fetchHarness(
+async function fetchHarness(
   pin: HarnessPin,
   cache: string = harnessCache(),
 ): Promise<"present" | "fetched"> {

@@ -10,7 +10,7 @@
 import { fromFileUrl } from "@std/path";
 
 /** The packages, each at the version whose behaviour the tests describe. */
-export const NPM_HARNESSES: readonly string[] = [
+const NPM_HARNESSES: readonly string[] = [
   "@mariozechner/pi-coding-agent@0.73.1",
   "cline@3.0.65",
   "@google/gemini-cli@0.61.0",

@@ -44,7 +44,7 @@ export async function readCases(path: string): Promise<JsonObject[]> {
 }
 
 /** Plays cases; the verdicts come in the order in which they fall. */
-export async function playCases(
+async function playCases(
   cases: readonly JsonObject[],
   options: PlayOptions,
 ): Promise<CaseVerdict[]> {

@@ -8,7 +8,7 @@
 export const FLEET_SCHEMA = 1;
 
 /** The methods of the control subjects, by role. */
-export const ROLE_METHODS: Readonly<Record<FleetRole, readonly string[]>> = {
+const ROLE_METHODS: Readonly<Record<FleetRole, readonly string[]>> = {
   watch: ["stream.ping", "stream.status", "stream.asks", "stream.turn"],
   answer: ["stream.answer_ask"],
   drive: ["stream.write_turn", "stream.interrupt", "stream.shutdown"],
