@@ -103,7 +103,9 @@ async function runTrust(command: Command): Promise<number> {
   }
   if (command.json) printResult(command.io, { decided });
   for (const { name, decision } of decided) {
-    command.say(`${printable(name)}: ${decision}`);
+    command.say(
+      `${printable(name)}: ${decision === "no" ? "not trusted" : decision}`,
+    );
   }
   if (decided.length === 0) command.say("No plugin waits for a decision");
   return 0;

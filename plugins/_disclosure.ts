@@ -108,7 +108,7 @@ export function isolationLine(
     return "sandbox: OFF by configuration, everything above runs with all of your rights";
   }
   if (backend !== "none") {
-    return `sandbox: ${backend}; default permissions are: read the plugin and the workspace, write the plugin's data directory, no network`;
+    return `sandbox: ${backend}; default permissions are: read the plugin, the workspace and what the program needs to start, write the plugin's data directory, no network`;
   }
   return level === "required"
     ? "sandbox: required but not available here, nothing above can run until it is"

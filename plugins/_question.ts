@@ -114,7 +114,7 @@ function changeLines({ lines, files, texts }: TrustChange): string[] {
     told.push("In them:", ...indented(texts));
   } else if (texts === undefined && files.length > 0) {
     told.push(
-      'What stood in them is not kept: look at them before you answer; for an installed plugin "bulkhead plugins update NAME" shows how they differ from its source',
+      'What stood in them is not kept: look at them before you answer; for an installed plugin that was changed by hand "bulkhead plugins update NAME" shows how they differ from its source',
     );
   }
   return told;
