@@ -79,7 +79,7 @@ export class Boundary {
   readonly #seen = new Map<string, string | null | undefined>();
   #resolvedRoots: string[] | undefined;
   #guarded: string[] | undefined;
-  #names: Set<string> | undefined;
+  #names: [own: ReadonlySet<string>, listed: ReadonlySet<string>] | undefined;
 
   /**
    * Prepares a boundary; nothing is looked up yet.
@@ -294,9 +294,11 @@ export class Boundary {
         const below = place.slice(
           folded.length + (folded.endsWith("/") ? 0 : 1),
         );
-        if (this.#ownFiles.some((own) => touches(below, this.#fold(own)))) {
-          return true;
-        }
+        // All of them lie below names with a dot.
+        if (
+          below.startsWith(".") &&
+          this.#ownFiles.some((own) => touches(below, this.#fold(own)))
+        ) return true;
       }
     }
     // By another name: through a linked directory the last names stay the same.
@@ -313,14 +315,29 @@ export class Boundary {
   }
 
   #sharesName(target: string): boolean {
-    this.#names ??= new Set(
-      [...this.#protectedPaths, ...this.#ownFiles].map((own) =>
-        this.#fold(own.slice(own.lastIndexOf("/") + 1))
-      ),
-    );
-    const names = this.#names;
-    return target.split("/").some((name) => names.has(name));
+    this.#names ??= [
+      namesOf(this.#ownFiles),
+      namesOf(this.#protectedPaths),
+    ];
+    const [own, listed] = this.#names;
+    return target.split("/").some((name) => {
+      const folded = this.#fold(name);
+      return own.has(folded) || listed.has(folded);
+    });
   }
+}
+
+const names = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+/** The last names of some files, as written and in small letters. */
+function namesOf(files: readonly string[]): ReadonlySet<string> {
+  let found = names.get(files);
+  if (found === undefined) {
+    const last = files.map((file) => file.slice(file.lastIndexOf("/") + 1));
+    found = new Set([...last, ...last.map((name) => name.toLowerCase())]);
+    names.set(files, found);
+  }
+  return found;
 }
 
 /**

@@ -24,8 +24,10 @@ import { echo, printf } from "./builtins_text.ts";
 
 function changeDirectory(state: State, target: string): void {
   const before = state.cwd;
-  if (target === "-") state.cwd = state.oldCwd;
-  else {
+  if (target === "-") {
+    const set = state.get("OLDPWD")?.[0];
+    state.cwd = set?.every((one) => one.startsWith("/")) ? set : state.oldCwd;
+  } else {
     const path = target === ""
       ? state.cwd
       : state.cwd.map((cwd) => joinDirectory(cwd, target)).reduce<Values>(

@@ -94,7 +94,11 @@ class Scanner {
 
   scan(): void {
     // In a comprehension, a name is used before the list it comes from.
-    for (let i = 0; i < this.#tokens.length; i++) this.#bindings.walks(i);
+    for (let i = 0; i < this.#tokens.length; i++) {
+      if (this.#tokens[i]?.kind === "name") this.#bindings.assign(i);
+      this.#bindings.walks(i);
+      this.#bindings.defines(i);
+    }
     for (let i = 0; i < this.#tokens.length; i++) {
       const token = this.#tokens[i];
       if (token?.kind === "name") {

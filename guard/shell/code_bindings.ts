@@ -66,6 +66,14 @@ export class CodeBindings {
       this.#values.modules.set(this.#at(local), moduleName(this.#at(i - 3)));
       return;
     }
+    // os.environ["X"] = "/y"
+    if (/^(?:environ|ENV)$/.test(name) && this.#isMark(i + 4, "=")) {
+      const value = this.#values.value(i + 5)?.text;
+      if (this.#tokens[i + 2]?.kind === "text" && value !== undefined) {
+        this.#values.environment.set(this.#at(i + 2), value);
+      }
+      return;
+    }
     // import * as fs from "fs"; import fs from "node:fs"
     if (
       name === "from" && this.#language === "javascript" &&
@@ -86,6 +94,10 @@ export class CodeBindings {
     if (required && this.#tokens[i + 4]?.kind === "text") {
       this.#values.modules.set(name, moduleName(this.#at(i + 4)));
       return;
+    }
+    if (this.#at(i - 2) === "env" && this.#isMark(i - 1, ".")) {
+      const value = this.#values.value(i + 2)?.text;
+      if (value !== undefined) this.#values.environment.set(name, value);
     }
     if (this.#tuple(i)) return;
     if (/^[[({]$/.test(this.#at(i + 2))) this.#lists.set(name, i + 2);
@@ -328,7 +340,7 @@ export class CodeBindings {
     for (let k = 0; k < this.#tokens.length && calls < 20; k++) {
       if (
         this.#at(k) !== name || !this.#isMark(k + 1, "(") ||
-        k + 1 === definition
+        this.#isMark(k - 1, ".") || k + 1 === definition
       ) continue;
       calls++;
       const close = this.#values.closing(k + 1);

@@ -40,6 +40,9 @@ export class CodeValues {
   readonly #around: CodeSurroundings;
   readonly #known = new Map<string, Valued>();
   readonly #importsPaths: boolean;
+  /** What the code itself puts into its environment. */
+  readonly environment: Map<string, string> = new Map();
+  readonly #parsesOptions: boolean;
   #nesting = 0;
   #partial = false;
 
@@ -58,6 +61,9 @@ export class CodeValues {
     this.#tokens = tokens;
     this.#language = language;
     this.#around = around;
+    this.#parsesOptions = tokens.some(({ value }) =>
+      value === "parse_args" || value === "parseArgs"
+    );
     // `const { join } = require("path")`, `from os.path import join`.
     this.#importsPaths = tokens.some((token, i) =>
       token.kind === "text"
@@ -442,6 +448,10 @@ export class CodeValues {
       const text = this.#around.argv[index - base];
       return text === undefined ? undefined : { text, end: end + 3 };
     }
+    const option = words.length === 2 && this.#parsesOptions
+      ? this.#option(words[1] ?? "")
+      : undefined;
+    if (option !== undefined) return { text: option, end };
     const shifted = this.#shifted(i, name);
     if (shifted !== undefined) return shifted;
     if (
@@ -493,8 +503,18 @@ export class CodeValues {
     return undefined;
   }
 
+  /** `args.out` of a program that was given `--out x`. */
+  #option(name: string): string | undefined {
+    const long = `--${name.replaceAll("_", "-")}`;
+    const { argv } = this.#around;
+    const at = argv.findIndex((arg) => arg === long);
+    return at === -1
+      ? argv.find((arg) => arg.startsWith(`${long}=`))?.slice(long.length + 1)
+      : argv[at + 1];
+  }
+
   #variable(name: string, end: number): Valued | undefined {
-    const text = this.#around.variable(name);
+    const text = this.environment.get(name) ?? this.#around.variable(name);
     return text === undefined ? undefined : { text, end };
   }
 

@@ -23,7 +23,7 @@ const READERS =
   "zcat bzcat xzcat zstdcat zless zmore ldd nm objdump readelf size addr2line c++filt env printenv " +
   "dig nslookup host ping traceroute netstat ip ifconfig nc telnet kill pkill killall sleep " +
   "wait jobs fg bg clear reset tput stty dmesg getent getconf ulimit mongosh " +
-  "tokei cloc shellcheck hadolint yamllint jsonlint pyright tflint actionlint " +
+  "tokei cloc shellcheck hadolint yamllint jsonlint pyright actionlint " +
   "lsblk blkid vmstat iostat sar acpi sensors fc-list spctl otool lipo " +
   "look spell aspell units bat batcat delta difft fzf tldr nvidia-smi ";
 

@@ -33,6 +33,7 @@ export const projectCommands: VerbTable = verbTable(() => ({
   },
   terragrunt: {
     cwd: "--terragrunt-working-dir --working-dir",
+    writes: "--terragrunt-download-dir --download-dir",
     subs: each("run-all apply init destroy", HERE),
   },
   sam: {

@@ -177,7 +177,8 @@ export const sourceCommands: VerbTable = verbTable(() => ({
     subs: {
       ...each("get import", { writes: "-o --out", takes: "--rev", here: true }),
       ...each("get-url import-url", { operands: "second", here: true }),
-      ...each("pull fetch checkout add repro commit init", { here: true }),
+      ...each("pull fetch checkout repro commit init", { here: true }),
+      add: { operands: "all" },
       export: HERE,
     },
   },

@@ -203,6 +203,56 @@ export const systemCommands: VerbTable = verbTable(() => ({
     subs: { artifacts: { subs: { download: { writes: "-d --dst-path" } } } },
   },
   ollama: READS,
+  tensorboard: READS,
+  gunicorn: {
+    takes: "-w -b -k -t -c",
+    writes:
+      "-p --pid --access-logfile --error-logfile --log-file --worker-tmp-dir",
+  },
+  pm2: {
+    takes: "-i -n --name",
+    writes: "-l --log --output -o --error -e --pid",
+    exact: true,
+  },
+  supervisord: {
+    takes: "-c -u -d -i",
+    writes: "-l --logfile -j --pidfile -q --childlogdir",
+  },
+  minio: {
+    subs: {
+      server: { operands: "all", takes: "--address --console-address -S" },
+    },
+  },
+  prometheus: {
+    writes: "--storage.tsdb.path --storage.agent.path",
+    takes: "--config.file --web.listen-address",
+  },
+  caddy: {
+    subs: {
+      fmt: { operands: "all", onlyWith: "-w --overwrite" },
+      "add-package": { here: true },
+    },
+  },
+  tflint: { writes: "--chdir", onlyWith: "--fix" },
+  ...each("standard-changelog conventional-changelog", {
+    takes: "-p -k -r",
+    writes: "-i -o --infile --outfile",
+  }),
+  towncrier: {
+    subs: each("build create", {
+      writes: "--dir",
+      here: true,
+      takes: "--version --name",
+    }),
+  },
+  ...each("bump2version bumpversion bump-my-version", {
+    operands: "rest",
+    takes:
+      "--current-version --new-version --parse --serialize --config-file --message",
+    unless: "-n --dry-run --list",
+  }),
+  ...each("termtosvg", { operands: "first", takes: "-c -g -t -m -M" }),
+  calibredb: { writes: "--with-library --library-path --to-dir" },
   ...each("vagrant", {
     subs: {
       package: { writes: "--output", takes: "--base", here: true },

@@ -38,7 +38,7 @@ export function forgetLink(call: Call, path: string): void {
   const entry = others.length > 0 || /\/\.{0,2}$/.test(path) || !isKnown(path)
     ? undefined
     : boundary.resolve(path, cwd, false);
-  if (entry === undefined || boundary.linkAt(entry) === undefined) return;
+  if (entry === undefined) return;
   call.state.gone = new Set([...call.state.gone, entry]);
 }
 
@@ -82,7 +82,7 @@ export function linkText(call: Call, path: string): string | undefined {
   const { boundary } = call.context;
   const [cwd = "/"] = call.state.cwd;
   boundary.gone = call.state.gone;
-  const entry = /\/\.{0,2}$/.test(path) || !isKnown(path)
+  const entry = /(?:^|\/)\.{0,2}$/.test(path) || !isKnown(path)
     ? undefined
     : boundary.resolve(path, cwd, false);
   const text = entry === undefined ? undefined : boundary.linkAt(entry);

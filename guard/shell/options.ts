@@ -40,27 +40,43 @@ interface Lists {
 }
 
 const cache = new WeakMap<OptionGrammar, Lists>();
+/** Readers write their grammar where they use it: a new object each time, of the same texts. */
+const byTexts = new Map<string, Map<string, Lists>>();
 
 function listsOf(grammar: OptionGrammar): Lists {
-  let lists = cache.get(grammar);
+  const known = cache.get(grammar);
+  if (known !== undefined) return known;
+  const { takes = "", writes = "", attached, cwd, tree } = grammar;
+  const plain = attached === undefined && cwd === undefined &&
+    tree === undefined;
+  let lists = plain ? byTexts.get(takes)?.get(writes) : undefined;
   if (lists === undefined) {
-    const writes = words(grammar.writes);
-    const attached = words(grammar.attached);
-    const takes = [
-      ...words(grammar.takes),
-      ...words(grammar.cwd),
-      ...words(grammar.tree),
-      ...writes,
-    ];
-    lists = {
-      takes: new Set(takes),
-      writes: new Set([...writes, ...attached]),
-      attached: new Set(attached),
-      long: takes.filter((name) => name.startsWith("--")),
-    };
-    cache.set(grammar, lists);
+    lists = makeLists(grammar);
+    if (plain) {
+      const same = byTexts.get(takes) ?? new Map<string, Lists>();
+      same.set(writes, lists);
+      byTexts.set(takes, same);
+    }
   }
+  cache.set(grammar, lists);
   return lists;
+}
+
+function makeLists(grammar: OptionGrammar): Lists {
+  const writes = words(grammar.writes);
+  const attached = words(grammar.attached);
+  const takes = [
+    ...words(grammar.takes),
+    ...words(grammar.cwd),
+    ...words(grammar.tree),
+    ...writes,
+  ];
+  return {
+    takes: new Set(takes),
+    writes: new Set([...writes, ...attached]),
+    attached: new Set(attached),
+    long: takes.filter((name) => name.startsWith("--")),
+  };
 }
 
 function words(text: string | undefined): string[] {

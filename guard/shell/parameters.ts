@@ -201,6 +201,13 @@ function element(
     ? state.get(elementOf(part.parameter, keys[0] ?? ""))?.[0]
     : undefined;
   if (named !== undefined) return named;
+  // `${a[i]}`: the variable's number.
+  const number = /^[A-Za-z_]\w*$/.test(keys[0] ?? "")
+    ? Number(state.get(keys[0] ?? "")?.[0]?.[0] ?? NaN)
+    : Number(keys[0] ?? NaN);
+  if (Number.isInteger(number) && list.every((one) => one.length === 1)) {
+    return list.at(number) ?? [""];
+  }
   // One word, where no list can stand.
   const whole = /^[@*]$/.test(part.index.value);
   if (whole && list.every((value) => value.length === 1)) {
