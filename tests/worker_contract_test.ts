@@ -368,6 +368,22 @@ Deno.test("contract I3: a line that nobody understands holds the session", async
   }
 });
 
+Deno.test("contract I3: a turn that was joined to another, unseen, does not hold the session for ever", async () => {
+  await using world = await WorkerWorld.make();
+  const worker = await world.script(
+    `${INIT}; read a; echo '{"type":"assistant"}'; read b; echo '{"type":"result","subtype":"success"}'; cat >/dev/null`,
+    { idleGraceMs: 1_000 },
+  );
+  const turns = [await worker.send("one"), await worker.send("two")];
+  assertEquals((await worker.outcome("turn-1")).outcome, "completed");
+  assertEquals((await worker.ended).reason, "idle-release");
+  assertEquals(turns.map(({ turn }) => worker.session.turns.phase(turn)), [
+    "done",
+    "done",
+  ]);
+  assertEquals((await worker.outcome("turn-2")).outcome, "lost");
+});
+
 Deno.test("contract J1: the state file begins with the seed's fields, in their order", async () => {
   await using world = await WorkerWorld.make();
   await using worker = await world.script(FAKE_EMITTER);

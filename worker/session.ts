@@ -140,7 +140,11 @@ export class Session {
 
   /** True when the session rests and nothing can start by itself. */
   get quiescent(): boolean {
-    return this.#state.quiescent && this.#asks.size === 0;
+    if (this.#asks.size > 0) return false;
+    // Without echoes nobody sees a turn joined to another: that it rests with a result is all there is to go by.
+    return this.#driver.replays || !this.#turns.overtaken
+      ? this.#state.quiescent
+      : this.#state.settled;
   }
 
   /** The open background tasks and what they are. */

@@ -94,8 +94,14 @@ export class TurnState {
 
   /** True when the session rests and nothing can start by itself: it may be let go. */
   get quiescent(): boolean {
-    return this.state === "idle" && this.#tasks.size === 0 &&
-      this.#wakes.size === 0 && !(this.#unclear && this.#told === undefined);
+    return this.#pending === 0 && this.settled;
+  }
+
+  /** True when nothing but turns that were written and not finished keeps the session. */
+  get settled(): boolean {
+    if (this.#dead || this.#waits || this.#told === "running") return false;
+    const unsure = this.#told === undefined && (this.#working || this.#unclear);
+    return !unsure && this.#tasks.size === 0 && this.#wakes.size === 0;
   }
 
   /** True when the agent tells its state itself. */

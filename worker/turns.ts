@@ -52,6 +52,8 @@ interface Turn {
   readonly id: string;
   readonly stamped: boolean;
   readonly command: boolean;
+  /** How many results had come when it was written. */
+  readonly after: number;
   phase: TurnPhase;
 }
 
@@ -89,6 +91,7 @@ export class TurnLedger {
   #replyText = "";
   #cost = 0;
   #finished = 0;
+  #results = 0;
   #told: string | undefined;
 
   /**
@@ -119,6 +122,11 @@ export class TurnLedger {
       if (turn.phase === "written") count++;
     }
     return count;
+  }
+
+  /** True when a result has come since each open turn was written: an agent may have joined them to another one. */
+  get overtaken(): boolean {
+    return [...this.#open.values()].every(({ after }) => after < this.#results);
   }
 
   /** The running total of the agent's own cost figures. */
@@ -155,7 +163,8 @@ export class TurnLedger {
    * @param command True when it may be a command of the agent's own, such as `/cost`, which is not echoed.
    */
   written(id: string, stamped: boolean, command = false): void {
-    this.#open.set(id, { id, stamped, command, phase: "written" });
+    const after = this.#results;
+    this.#open.set(id, { id, stamped, command, after, phase: "written" });
   }
 
   /**
@@ -260,6 +269,7 @@ export class TurnLedger {
     const delivered = [...this.#open.values()].filter((turn) =>
       turn.phase === "delivered"
     );
+    this.#results++;
     if (frame.num_turns !== 0) this.#finished++;
     const silent = delivered.length > 0 || frame.origin !== undefined
       ? undefined
