@@ -8,6 +8,7 @@ import { compilerCommands } from "./commands_compilers.ts";
 import { dataCommands } from "./commands_data.ts";
 import { documentCommands } from "./commands_documents.ts";
 import { keyCommands } from "./commands_keys.ts";
+import { languageCommands } from "./commands_languages.ts";
 import { mediaCommands } from "./commands_media.ts";
 import { operationCommands } from "./commands_operations.ts";
 import { projectCommands } from "./commands_projects.ts";
@@ -22,6 +23,7 @@ export const SELDOM: readonly VerbTable[] = [
   dataCommands,
   documentCommands,
   keyCommands,
+  languageCommands,
   mediaCommands,
   systemCommands,
   operationCommands,

@@ -13,6 +13,7 @@ import type { Context } from "./context.ts";
 import { ARCHIVES } from "./archives.ts";
 import { BUILDS } from "./builds.ts";
 import { COPIES } from "./copies.ts";
+import { REMOTE_COPIES } from "./copies_remote.ts";
 import { DATABASES } from "./databases.ts";
 import { DOWNLOADS } from "./downloads.ts";
 import { EDITS } from "./edits.ts";
@@ -42,7 +43,8 @@ import { runVariables } from "./variable_hooks.ts";
 import { applyGuess } from "./guess.ts";
 import { applyTable, changesAccount } from "./verbs.ts";
 import { SHELL_STRINGS } from "./shell_strings.ts";
-import { unwrap, type Unwrapped, WRAPPERS } from "./wrappers.ts";
+import { unwrap, type Unwrapped } from "./unwrap.ts";
+import { WRAPPERS } from "./wrappers.ts";
 import { joinPath } from "./places.ts";
 
 /** The readers by kind; no program has two. */
@@ -50,6 +52,7 @@ export const READER_TABLES: readonly Readonly<Record<string, CallReader>>[] = [
   ARCHIVES,
   BUILDS,
   COPIES,
+  REMOTE_COPIES,
   DATABASES,
   DOWNLOADS,
   EDITS,

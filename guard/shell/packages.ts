@@ -14,7 +14,7 @@ import { readVariable } from "./parameters.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
 import { applyGuess } from "./guess.ts";
 import { applyTable } from "./verbs.ts";
-import { unwrap } from "./wrappers.ts";
+import { unwrap } from "./unwrap.ts";
 import {
   bundle,
   cargo,

@@ -8,7 +8,7 @@ import { type Call, type CallReader, refuses, writes } from "./call.ts";
 import { INSTALL, runs } from "./installs.ts";
 import { hasOption, optionValue, readOptions } from "./options.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
-import { unwrap } from "./wrappers.ts";
+import { unwrap } from "./unwrap.ts";
 
 const NODE_TAKES =
   "-C --dir --cwd --prefix -w --workspace --filter -F --registry --loglevel --userconfig --cache --tag --access --pack-destination --reporter";

@@ -9,7 +9,7 @@ import { hasOption, optionValue, readOptions } from "./options.ts";
 import { UNKNOWN_STREAM } from "./state.ts";
 import { applyGuess } from "./guess.ts";
 import { applyTable } from "./verbs.ts";
-import { unwrap } from "./wrappers.ts";
+import { unwrap } from "./unwrap.ts";
 
 /** `pip` and its like. */
 export const pip: CallReader = (call) => {
