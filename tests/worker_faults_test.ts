@@ -202,6 +202,30 @@ Deno.test("worker: a line without end is a stub, and the next line is read", asy
   assert(worker.session.log.bytes < 1_000_000);
 });
 
+Deno.test("worker: a question too long to be read is denied, so that nobody waits for ever", async () => {
+  await using world = await WorkerWorld.make();
+  const file = `${world.root}/answers`;
+  const long = `head -c 68000000 /dev/zero | tr '\\0' x`;
+  const ask = (id: string, request: string) =>
+    `printf '%s' '{"type":"control_request","request_id":"${id}","request":{${request}"x":"'; ${long}; echo '"}}'; read -r answer; echo "$answer" >> '${file}'`;
+  await using worker = await world.script(
+    `${ask("a", '"subtype":"can_use_tool","tool_name":"Write",')}
+    ${ask("b", '"subtype":"hook_callback",')}
+    ${INIT}; cat >/dev/null`,
+    { deciders: [{ name: "t", decide: () => ({ decision: "allow" }) }] },
+  );
+  for await (const { frame } of worker.frames()) {
+    if (frame.kind === "system") break;
+  }
+  const [one, two] = (await Deno.readTextFile(file)).trim().split("\n")
+    .map((line) => JSON.parse(line).response);
+  assertEquals([one.request_id, one.response.behavior], ["a", "deny"]);
+  assertEquals([
+    two.request_id,
+    two.response.hookSpecificOutput.permissionDecision,
+  ], ["b", "deny"]);
+});
+
 Deno.test("worker: no line is lost, joined or altered, whatever its bytes are", async () => {
   await using world = await WorkerWorld.make();
   const text = new TextEncoder();

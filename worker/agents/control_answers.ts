@@ -6,7 +6,12 @@
 
 import { reasonOf } from "@bulkhead/sandbox";
 import { type ControlRequestFrame, isJsonObject } from "../frame.ts";
-import { controlError, controlSuccess, hookAnswer } from "../gate.ts";
+import {
+  askResponse,
+  controlError,
+  controlSuccess,
+  hookAnswer,
+} from "../gate.ts";
 import { callOf } from "./_basics.ts";
 import type { ToolCall, Verdict } from "./driver.ts";
 import { judgeWithin } from "./judge_within.ts";
@@ -67,6 +72,30 @@ export class ControlAnswers {
             ),
         );
     }
+  }
+
+  /**
+   * Answers a request that is too long to be read: a call is denied, whoever asks about it.
+   *
+   * @param requestId The request.
+   * @param head The beginning of its line.
+   */
+  refuse(requestId: string, head: string): void {
+    const reason = "the request is too long to be read";
+    const subtype = /"subtype"\s*:\s*"(\w+)"/.exec(head)?.[1];
+    this.reply(requestId, () => {
+      switch (subtype) {
+        case "hook_callback":
+          return controlSuccess(
+            requestId,
+            hookAnswer({ decision: "deny", reason }),
+          );
+        case "can_use_tool":
+          return askResponse(requestId, { decision: "deny", reason }, "null");
+        default:
+          return controlError(requestId, reason);
+      }
+    });
   }
 
   /**

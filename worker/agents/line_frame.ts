@@ -21,7 +21,7 @@ const SEEN = 4096;
 export interface LineFrame {
   /** The frame. */
   readonly item: AgentFrame;
-  /** The object that was read, if it was one. */
+  /** The object that was read, if it was one; of a line that was cut, its first members. */
   readonly value: ParsedLine["value"];
 }
 
@@ -33,8 +33,8 @@ export interface LineFrame {
  */
 export function lineFrame(line: AgentLine): LineFrame {
   if (line.cut) {
-    const frame = stub(line);
-    return { item: { frame, raw: cut(line.text, KEPT) }, value: undefined };
+    const { frame, value } = stub(line);
+    return { item: { frame, raw: cut(line.text, KEPT) }, value };
   }
   const { frame, value } = parseLine(line.text);
   if (frame.kind !== "malformed") {
@@ -48,15 +48,17 @@ export function lineFrame(line: AgentLine): LineFrame {
 }
 
 /** A line that is too long is told by its type, size and beginning; a result among them still ends its turn. */
-function stub(line: AgentLine): Frame {
-  const { frame, value } = parseLine(firstMembers(line.text.slice(0, SEEN)));
-  if (frame.kind === "result") return frame;
-  return {
+function stub(line: AgentLine): ParsedLine {
+  const parsed = parseLine(firstMembers(line.text.slice(0, SEEN)));
+  if (parsed.frame.kind === "result") return parsed;
+  const { value } = parsed;
+  const frame: Frame = {
     kind: "malformed",
     size: line.size,
     head: cut(line.text, HEAD),
     ...(typeof value?.type === "string" ? { type_name: value.type } : {}),
   };
+  return { frame, value };
 }
 
 /** The beginning of an object, closed behind the last member that is whole. */

@@ -352,7 +352,9 @@ export class StreamJsonDriver implements AgentDriver {
     const { kind } = item.frame;
     if (kind !== "malformed" && kind !== "stream_event") {
       this.#protocol(item, value);
-    }
+    } else if (
+      value?.type === "control_request" && typeof value.request_id === "string"
+    ) this.#answers?.refuse(value.request_id, item.raw);
     return item;
   }
 
