@@ -4,7 +4,7 @@
  * @module
  */
 import { lastWords } from "./agents/start_error.ts";
-import { namePermission } from "@bulkhead/sandbox";
+import { MAX_TIMER_MS, namePermission } from "@bulkhead/sandbox";
 import { connect, type SessionStatus } from "./client.ts";
 import { workerFiles, type WorkerHome, workerHome } from "./store/home.ts";
 import {
@@ -237,7 +237,10 @@ export async function askWorker(
   try {
     using client = await connect(socket);
     const late = new Promise<"silent">((resolve) => {
-      timer = setTimeout(() => resolve("silent"), timeoutMs);
+      timer = setTimeout(
+        () => resolve("silent"),
+        Math.min(timeoutMs, MAX_TIMER_MS),
+      );
     });
     return await Promise.race([client.status(), late]);
   } catch (error) {
