@@ -4,14 +4,13 @@
  *
  * @module
  */
-import { normalizePath } from "@bulkhead/sandbox/paths";
-import { ANY, isKnown, SEG } from "../holes.ts";
-import { type Call, writes } from "./call.ts";
+import { isKnown, SEG } from "../holes.ts";
+import type { Call } from "./call.ts";
 import { type Lexicon, type Token, tokenize } from "./tokens.ts";
-import type { EffectMode } from "../effect.ts";
 import { CodeModules } from "./code_modules.ts";
 import { CodeArguments } from "./code_arguments.ts";
 import { CodeBindings } from "./code_bindings.ts";
+import { CodeEffects } from "./code_effects.ts";
 import {
   CALLED_MODULES,
   EXECS,
@@ -26,15 +25,9 @@ import {
   TEMPORARY,
 } from "./code_names.ts";
 import { CodeValues, type Valued } from "./code_values.ts";
-import { forgetLink, replacesLink } from "./links.ts";
+import { replacesLink } from "./links.ts";
 import { recordDisarming } from "./own_files.ts";
 import { readVariable } from "./parameters.ts";
-import { joinPath } from "./places.ts";
-
-const LABEL = {
-  rule: "interpreter",
-  label: "file write inside interpreter code",
-} as const;
 
 /**
  * Records the writes that a piece of code names.
@@ -69,7 +62,7 @@ class Scanner {
   readonly #modules: CodeModules;
   /** `const { writeFileSync: w } = require("fs")`. */
   readonly #renamed = new Map<string, string>();
-  #cwd: string | undefined;
+  readonly #effects: CodeEffects;
 
   constructor(
     call: Call,
@@ -78,6 +71,7 @@ class Scanner {
     argv: readonly string[],
   ) {
     this.#call = call;
+    this.#effects = new CodeEffects(call);
     this.#tokens = tokens;
     this.#language = language;
     const { context, state } = call;
@@ -162,7 +156,7 @@ class Scanner {
     if (
       name === "$" && this.#language === "javascript" &&
       template?.kind === "text" && template.open !== true
-    ) return this.#shell(template.value);
+    ) return this.#effects.shell(template.value);
     if (!bracket && !bare && name !== "`") return;
     const start = bracket ? i + 2 : i + 1;
     if (bracket && this.#language === "javascript") {
@@ -172,7 +166,7 @@ class Scanner {
     }
     if (this.#language === "r") {
       const target = this.#arguments.writtenByR(i, start);
-      if (target !== undefined) this.#write(target, "content");
+      if (target !== undefined) this.#effects.write(target, "content");
     }
     if (
       (name === "sync" || name === ")") &&
@@ -185,18 +179,18 @@ class Scanner {
       if (
         path !== undefined && /O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)/.test(flags)
       ) {
-        this.#write(path, "content");
+        this.#effects.write(path, "content");
       }
       return;
     }
     if (name === "error_log" && this.#language === "php") {
       const path = this.#arguments.at(start, 2);
-      if (path !== undefined) this.#write(path, "content");
+      if (path !== undefined) this.#effects.write(path, "content");
       return;
     }
     if (name === "screenshot" || name === "pdf") {
       const path = this.#arguments.named(start, "path");
-      if (path !== undefined) this.#write(path, "content");
+      if (path !== undefined) this.#effects.write(path, "content");
     }
     const exact = this.#values.value(start) ??
       this.#arguments.leading(start, "file");
@@ -215,9 +209,9 @@ class Scanner {
       /^(?:path|io|dir|file)$/.test(name) && this.#isMark(exact.end, ")") &&
       this.#isMark(exact.end + 1, "-") && this.#isMark(exact.end + 2, ">") &&
       PATH_TINY.test(this.#tokens[exact.end + 3]?.value ?? "")
-    ) return this.#write(exact.text, "content");
+    ) return this.#effects.write(exact.text, "content");
     if (name === "chdir" || name === "setwd") {
-      if (exact !== undefined) this.#cwd = exact.text;
+      if (exact !== undefined) this.#effects.cwd = exact.text;
       return;
     }
     if (
@@ -241,10 +235,10 @@ class Scanner {
     ) {
       const words = this.#arguments.texts(start);
       const argv = name === "Command" ? words : words.slice(1);
-      return this.#inDirectory(start, () => this.#argvOf(argv));
+      return this.#inDirectory(start, () => this.#effects.argv(argv));
     }
     if (name === "output" && this.#modules.follows(i, /^io$/)) {
-      if (exact !== undefined) this.#write(exact.text, "content");
+      if (exact !== undefined) this.#effects.write(exact.text, "content");
       return;
     }
     if (
@@ -255,7 +249,7 @@ class Scanner {
       const target = this.#arguments.at(start, 1) ??
         this.#arguments.named(start, "f") ??
         this.#arguments.named(start, "filename");
-      if (target !== undefined) this.#write(target, "content");
+      if (target !== undefined) this.#effects.write(target, "content");
       return;
     }
     if (RUNS.test(name)) {
@@ -270,7 +264,7 @@ class Scanner {
       const place = given ? this.#arguments.named(start, "dir") : undefined;
       const usual = readVariable("TMPDIR", state, context)?.[0] || "/tmp";
       if (given && place === undefined) return;
-      return this.#write(`${place ?? usual}/tmp`, "content");
+      return this.#effects.write(`${place ?? usual}/tmp`, "content");
     }
     if (
       /^(?:input|FileInput)$/.test(name) &&
@@ -278,7 +272,7 @@ class Scanner {
       this.#arguments.given(start, "inplace")
     ) {
       for (const path of this.#arguments.texts(start)) {
-        this.#write(path, "content");
+        this.#effects.write(path, "content");
       }
       return;
     }
@@ -288,21 +282,23 @@ class Scanner {
       const mode = /^(?:chmod|chown|utime)$/.test(name) && !blinds
         ? "content"
         : "tree";
-      for (const path of this.#arguments.texts(start)) this.#write(path, mode);
+      for (const path of this.#arguments.texts(start)) {
+        this.#effects.write(path, mode);
+      }
       return;
     }
     if (
       first !== undefined && /^l?chmod(?:Sync)?$/.test(name) &&
       this.#arguments.blinds(start)
-    ) this.#write(first.text, "tree");
+    ) this.#effects.write(first.text, "tree");
     if (name === "basicConfig") {
       const path = this.#arguments.named(start, "filename");
-      if (path !== undefined) this.#write(path, "content");
+      if (path !== undefined) this.#effects.write(path, "content");
     }
     if (first === undefined) {
       if (SECOND.test(name) || MOVES.test(name)) {
         const second = this.#arguments.at(start, 1);
-        if (second !== undefined) this.#write(second, "content");
+        if (second !== undefined) this.#effects.write(second, "content");
       }
       if (name === "extractall" || name === "save") this.#keyword(start);
       return;
@@ -311,15 +307,15 @@ class Scanner {
       const changes = this.#tokens.some((token) =>
         token.kind === "text" && STATEMENT.test(token.value)
       );
-      if (changes) this.#write(first.text, "content");
+      if (changes) this.#effects.write(first.text, "content");
     } else if (
       MOVES.test(name) || name === "replace" && this.#modules.follows(i, /^os$/)
     ) {
-      this.#write(first.text, "tree");
+      this.#effects.write(first.text, "tree");
       const second = this.#arguments.at(start, 1);
       if (second !== undefined) {
-        const call = { ...this.#call, state: this.#place(this.#call.state) };
-        this.#write(
+        const call = this.#effects.call();
+        this.#effects.write(
           second,
           isKnown(second) && replacesLink(call, second) ? "entry" : "content",
         );
@@ -328,13 +324,13 @@ class Scanner {
       const second = this.#arguments.at(start, 1) ??
         this.#arguments.named(start, "filename");
       if (second !== undefined) {
-        this.#write(
+        this.#effects.write(
           second,
           /^(?:sym)?link|^ln_/.test(name) ? "entry" : "content",
         );
       }
-    } else if (REMOVES.test(name)) this.#write(first.text, "tree");
-    else if (FIRST.test(name)) this.#write(first.text, "content");
+    } else if (REMOVES.test(name)) this.#effects.write(first.text, "tree");
+    else if (FIRST.test(name)) this.#effects.write(first.text, "content");
     else if (
       name === "write" &&
       (this.#modules.follows(
@@ -342,16 +338,16 @@ class Scanner {
         /^(?:File|Bun|IO|sf|soundfile|wavfile|tree|ElementTree|etree)$/,
       ) || this.#afterCall(i, "ElementTree"))
     ) {
-      this.#write(first.text, "content");
+      this.#effects.write(first.text, "content");
     } else if (
       name === "extractall" || name === "extract" || name === "unpack_archive"
     ) {
       const path = name === "unpack_archive" || name === "extract"
         ? this.#arguments.at(start, 1)
         : first.text;
-      if (path !== undefined) this.#write(path, "content");
+      if (path !== undefined) this.#effects.write(path, "content");
     } else if (name === "save" && /[/.]/.test(first.text)) {
-      this.#write(first.text, "content");
+      this.#effects.write(first.text, "content");
     }
   }
 
@@ -366,9 +362,9 @@ class Scanner {
       (name === "rename" || name === "replace") &&
       this.#values.value(i + 2) !== undefined
     ) {
-      this.#write(this.#values.value(i + 2)?.text ?? "", "content");
+      this.#effects.write(this.#values.value(i + 2)?.text ?? "", "content");
     }
-    this.#write(
+    this.#effects.write(
       path,
       /^(?:unlink|rmdir|rename|replace|rmtree|delete)$/.test(name)
         ? "tree"
@@ -385,8 +381,8 @@ class Scanner {
     if (this.#language === "perl") {
       const opened = this.#arguments.openedByPerl(start);
       if (opened === undefined) return;
-      if (!opened.runs) this.#write(opened.target, "content");
-      else if (isKnown(opened.target)) this.#shell(opened.target);
+      if (!opened.runs) this.#effects.write(opened.target, "content");
+      else if (isKnown(opened.target)) this.#effects.shell(opened.target);
       return;
     }
     if (first === undefined) return;
@@ -397,7 +393,7 @@ class Scanner {
     if (isDeno) {
       const text = this.#arguments.words(start);
       if (/(?:write|create|append|truncate|createNew)/.test(text)) {
-        this.#write(first.text, "content");
+        this.#effects.write(first.text, "content");
       }
       return;
     }
@@ -405,7 +401,7 @@ class Scanner {
     if (mode === undefined) {
       // It makes the file when there is none.
       if (this.#modules.follows(i, /^shelve$/)) {
-        this.#write(first.text, "content");
+        this.#effects.write(first.text, "content");
       }
       if (
         !/O_(?:WRONLY|RDWR|CREAT|APPEND|TRUNC)/.test(
@@ -416,77 +412,22 @@ class Scanner {
     }
     if (mode !== undefined && !/[waxc+]/.test(mode)) return;
     if (first.text.startsWith("|") && isKnown(first.text)) {
-      this.#shell(first.text.slice(1));
-    } else this.#write(first.text, "content");
+      this.#effects.shell(first.text.slice(1));
+    } else this.#effects.write(first.text, "content");
   }
 
   /** Where a started program runs, when the call says so. */
   #inDirectory(start: number, run: () => void): void {
-    const before = this.#cwd;
-    this.#cwd = this.#arguments.named(start, "cwd") ?? before;
+    const before = this.#effects.cwd;
+    this.#effects.cwd = this.#arguments.named(start, "cwd") ?? before;
     run();
-    this.#cwd = before;
+    this.#effects.cwd = before;
   }
 
   #runs(start: number, first: Valued | undefined): void {
     const command = this.#arguments.command(start, first);
-    if (typeof command === "string") this.#shell(command);
-    else if (command !== undefined) this.#argvOf(command);
-  }
-
-  #shell(text: string): void {
-    const { context, state } = this.#call;
-    context.nested(() =>
-      context.inSubshell(
-        this.#place(state),
-        (inner) => context.run.text(text, inner, {}),
-      )
-    );
-  }
-
-  #argvOf(argv: string[]): void {
-    const { context, state } = this.#call;
-    context.nested(() => context.run.argv(argv, this.#place(state), {}));
-  }
-
-  #place(state: Call["state"]): Call["state"] {
-    const place = state.fork();
-    const here = this.#cwd;
-    if (here !== undefined) {
-      place.cwd = place.cwd.map((cwd) => joinPath(cwd, here));
-    }
-    return place;
-  }
-
-  #write(value: string, mode: EffectMode): void {
-    const path = isKnown(value) ? value : this.#certainPart(value);
-    if (
-      path === undefined || path === "" ||
-      /^[a-z][a-z\d+.-]+:\/\//i.test(path) && !path.startsWith("file://")
-    ) return;
-    const state = this.#place(this.#call.state);
-    const call = { ...this.#call, state };
-    writes(call, path.replace(/^file:\/\//, ""), mode, LABEL);
-    if (mode === "tree" && isKnown(path)) {
-      forgetLink(call, path);
-      this.#call.state.gone = state.gone;
-    }
-  }
-
-  /**
-   * A path whose end is computed, as far as its directory says where it is: not when that is
-   * one above a root, below which anything may be.
-   */
-  #certainPart(value: string): string | undefined {
-    if (!value.includes(ANY)) return value;
-    const start = value.slice(0, value.indexOf(ANY));
-    const directory = start.slice(0, start.lastIndexOf("/") + 1);
-    if (directory === "") return undefined;
-    const above = directory.startsWith("/") &&
-      this.#call.context.boundary.roots.some((root) =>
-        `${root}/`.startsWith(normalizePath(directory).replace(/\/?$/, "/"))
-      );
-    return above ? undefined : start + SEG;
+    if (typeof command === "string") this.#effects.shell(command);
+    else if (command !== undefined) this.#effects.argv(command);
   }
 
   /** Whether a method is one of what a call just made: `ElementTree(x).write(…)`. */
@@ -504,12 +445,12 @@ class Scanner {
 
   #firstOf(start: number): void {
     const path = this.#values.value(start)?.text;
-    if (path !== undefined) this.#write(path, "tree");
+    if (path !== undefined) this.#effects.write(path, "tree");
   }
 
   #keyword(start: number): void {
     const path = this.#arguments.named(start, "path");
-    if (path !== undefined) this.#write(path, "content");
+    if (path !== undefined) this.#effects.write(path, "content");
   }
 
   #isMark(i: number, value: string): boolean {

@@ -80,7 +80,7 @@ export class CodeArguments {
           texts.push(globs ? text.replace(/[*?]+/g, SEG) : text);
         }
       } else if (token?.kind === "name" && !this.#values.isMark(j - 1, ".")) {
-        const whole = this.#values.listed(j);
+        const whole = this.#values.inputs.listed(j);
         const one = /^(?:\$|shift$)/.test(token.value) ||
             token.value === "ARGV" || this.#values.knows(token.value)
           ? this.#values.value(j)?.text

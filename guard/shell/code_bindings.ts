@@ -6,7 +6,8 @@
  */
 import { isKnown, SEG } from "../holes.ts";
 import { argumentNames, mostTelling } from "./code_given.ts";
-import { type CodeValues, moduleName, type Valued } from "./code_values.ts";
+import { moduleName } from "./code_tokens.ts";
+import type { CodeValues, Valued } from "./code_values.ts";
 import type { Lexicon, Token } from "./tokens.ts";
 
 /** Most elements of a list that are looked at. */
@@ -70,7 +71,7 @@ export class CodeBindings {
     if (/^(?:environ|ENV)$/.test(name) && this.#isMark(i + 4, "=")) {
       const value = this.#values.value(i + 5)?.text;
       if (this.#tokens[i + 2]?.kind === "text" && value !== undefined) {
-        this.#values.environment.set(this.#at(i + 2), value);
+        this.#values.inputs.environment.set(this.#at(i + 2), value);
       }
       return;
     }
@@ -97,7 +98,7 @@ export class CodeBindings {
     }
     if (this.#at(i - 2) === "env" && this.#isMark(i - 1, ".")) {
       const value = this.#values.value(i + 2)?.text;
-      if (value !== undefined) this.#values.environment.set(name, value);
+      if (value !== undefined) this.#values.inputs.environment.set(name, value);
     }
     if (this.#tuple(i)) return;
     if (/^[[({]$/.test(this.#at(i + 2))) this.#lists.set(name, i + 2);
@@ -123,7 +124,7 @@ export class CodeBindings {
     const before = this.#tokens[i - 2 * names.length + 1];
     const inCall = before?.kind === "mark" && /^[([{,.=*]$/.test(before.value);
     if (names.length < 2 || inCall) return false;
-    const given = this.#values.listed(i + 2);
+    const given = this.#values.inputs.listed(i + 2);
     if (given.length > 0) {
       // `_, a, b = sys.argv`, or without the script's own name.
       const sliced = /^(?:1)$/.test(this.#at(i + 6)) ||
@@ -167,7 +168,7 @@ export class CodeBindings {
    */
   walks(i: number): void {
     const given = this.#tokens[i]?.kind === "name"
-      ? mostTelling(this.#values.listed(i))
+      ? mostTelling(this.#values.inputs.listed(i))
       : undefined;
     if (given !== undefined) {
       const names = argumentNames(this.#tokens, i, this.#language);

@@ -1,6 +1,6 @@
 /**
  * The literal values of expressions in scripting code: strings, names they were given to,
- * concatenations, joined paths, path objects, and what comes from arguments and environment.
+ * concatenations, joined paths, path objects.
  *
  * @module
  */
@@ -9,9 +9,9 @@ import {
   type CodeSurroundings,
   expandHome,
   interpolatedSurrounding,
-  temporaryPlace,
 } from "./code_surroundings.ts";
-import { isArgumentList } from "./code_given.ts";
+import { CodeInputs } from "./code_inputs.ts";
+import { CodeTokens } from "./code_tokens.ts";
 import type { Lexicon, Token } from "./tokens.ts";
 import { joinPath } from "./places.ts";
 
@@ -32,17 +32,15 @@ const MAX_NESTING = 10;
 const MAKERS = /^(?:Path|PosixPath|PurePath|Pathname)$/;
 
 /** Reads values off a list of tokens. */
-export class CodeValues {
+export class CodeValues extends CodeTokens {
   /** What modules were renamed to. */
   readonly modules: Map<string, string> = new Map();
-  readonly #tokens: readonly Token[];
   readonly #language: Lexicon;
   readonly #around: CodeSurroundings;
   readonly #known = new Map<string, Valued>();
+  /** What the code is handed. */
+  readonly inputs: CodeInputs;
   readonly #importsPaths: boolean;
-  /** What the code itself puts into its environment. */
-  readonly environment: Map<string, string> = new Map();
-  readonly #parsesOptions: boolean;
   #nesting = 0;
   #partial = false;
 
@@ -58,30 +56,16 @@ export class CodeValues {
     language: Lexicon,
     around: CodeSurroundings,
   ) {
-    this.#tokens = tokens;
+    super(tokens);
     this.#language = language;
     this.#around = around;
-    this.#parsesOptions = tokens.some(({ value }) =>
-      value === "parse_args" || value === "parseArgs"
-    );
+    this.inputs = new CodeInputs(tokens, this, language, around);
     // `const { join } = require("path")`, `from os.path import join`.
     this.#importsPaths = tokens.some((token, i) =>
       token.kind === "text"
         ? /^(?:node:)?path$/.test(token.value)
         : token.value === "path" && tokens[i + 1]?.value === "import"
     );
-  }
-
-  /**
-   * Whether a token is some punctuation.
-   *
-   * @param i The token's index.
-   * @param value The character.
-   * @returns `true` when it is.
-   */
-  isMark(i: number, value: string): boolean {
-    const token = this.#tokens[i];
-    return token?.kind === "mark" && token.value === value;
   }
 
   /**
@@ -143,20 +127,20 @@ export class CodeValues {
   #chosen(i: number, left: Valued | undefined): Valued | undefined {
     const python = this.#language === "python";
     if (left !== undefined) {
-      if (!python || this.#tokens[left.end]?.value !== "if") return left;
+      if (!python || this.tokens[left.end]?.value !== "if") return left;
       const other = this.#behind(left.end + 1, "else");
       return other !== undefined && /^[/~]|^\.\./.test(other.text)
         ? other
         : left;
     }
-    if (this.#tokens[i]?.kind !== "name") return undefined;
+    if (this.tokens[i]?.kind !== "name") return undefined;
     return this.#behind(i, "or") ?? this.#behind(i, "else");
   }
 
   /** The value behind a word or doubled mark that ends an expression which is not known. */
   #behind(i: number, word: "or" | "else"): Valued | undefined {
-    for (let k = i; k < this.#tokens.length && k < i + 24; k++) {
-      const token = this.#tokens[k];
+    for (let k = i; k < this.tokens.length && k < i + 24; k++) {
+      const token = this.tokens[k];
       if (token?.kind === "mark") {
         if (/^[([{]$/.test(token.value)) k = this.closing(k);
         else if (
@@ -176,13 +160,13 @@ export class CodeValues {
     for (let k = 0; left !== undefined && k < 50; k++) {
       if (
         this.#language === "python" &&
-        this.#tokens[left.end]?.value === "%" &&
+        this.tokens[left.end]?.value === "%" &&
         left.text.includes("%")
       ) {
         left = this.#formatted(left, left.end + 1, /%[-\d.]*[sdrif]/g);
         continue;
       }
-      const operator = this.#tokens[left.end];
+      const operator = this.tokens[left.end];
       const joins = operator?.kind === "mark" &&
         (operator.value === "+" || operator.value === "/" ||
           (operator.value === "." &&
@@ -213,7 +197,7 @@ export class CodeValues {
     const given: string[] = [];
     let end = i;
     let complete = true;
-    const close = list ? this.closing(i) : this.#tokens.length;
+    const close = list ? this.closing(i) : this.tokens.length;
     for (let k = list ? i + 1 : i; k < close && given.length < 20;) {
       const value = list ? this.value(k) : this.#single(k);
       if (value === undefined) {
@@ -230,11 +214,11 @@ export class CodeValues {
     let n = 0;
     const text = left.text.replace(holes, () => given[n++] ?? ANY);
     if (!this.#partial && text.includes(ANY)) return undefined;
-    return { ...left, text, end: complete || list ? end : this.#tokens.length };
+    return { ...left, text, end: complete || list ? end : this.tokens.length };
   }
 
   #single(i: number): Valued | undefined {
-    const token = this.#tokens[i];
+    const token = this.tokens[i];
     if (token === undefined) return undefined;
     if (token.kind === "text") {
       const text = token.open ? this.#interpolated(token.value) : token.value;
@@ -254,7 +238,7 @@ export class CodeValues {
       }
       return this.value(i + 1);
     }
-    const special = this.#given(i) ?? this.#called(i);
+    const special = this.inputs.given(i) ?? this.#called(i);
     if (special !== undefined) return this.#chain(special);
     const known = this.#known.get(token.value);
     if (known === undefined || this.isMark(i + 1, "(")) return undefined;
@@ -271,7 +255,7 @@ export class CodeValues {
       k++
     ) {
       if (this.#language === "perl" || this.#language === "php") return value;
-      const name = this.#tokens[value.end + 1]?.value ?? "";
+      const name = this.tokens[value.end + 1]?.value ?? "";
       const opens = this.isMark(value.end + 2, "(");
       if (value.isPath && !opens && /^(?:name|stem|suffix)$/.test(name)) {
         const text = value.text.split("/").at(-1) ?? "";
@@ -362,23 +346,6 @@ export class CodeValues {
     return parts;
   }
 
-  /**
-   * The bracket that closes one.
-   *
-   * @param open Index of the one that opens.
-   * @returns The index of the other; the end when there is none.
-   */
-  closing(open: number): number {
-    let depth = 0;
-    for (let k = open; k < this.#tokens.length && k < open + 200; k++) {
-      const token = this.#tokens[k];
-      if (token?.kind !== "mark") continue;
-      if (/^[([{]$/.test(token.value)) depth++;
-      else if (/^[)\]}]$/.test(token.value) && --depth === 0) return k;
-    }
-    return this.#tokens.length;
-  }
-
   /** f"{base}/x", `${base}/x`, "#{base}/x", "$base/x": when every part is known. */
   #interpolated(text: string): string | undefined {
     let complete = true;
@@ -402,120 +369,6 @@ export class CodeValues {
       },
     );
     return complete || this.#partial ? result : undefined;
-  }
-
-  /** `shift` in Perl, `ARGV.shift` in Ruby: the next argument that was not taken before. */
-  #shifted(i: number, name: string): Valued | undefined {
-    if (
-      !(this.#language === "perl" && name === "shift") &&
-      !(this.#language === "ruby" && /^ARGV\.(?:shift|first)$/.test(name))
-    ) return undefined;
-    const taken =
-      this.#tokens.slice(0, i).filter((token) => token.value === "shift")
-        .length;
-    const text = this.#around.argv[taken];
-    const words = name.split(".").length * 2 - 1;
-    return text === undefined ? undefined : { text, end: i + words };
-  }
-
-  /**
-   * Every argument of the program, where the code names the whole list.
-   *
-   * @param i Index of the list's first token.
-   * @returns The arguments; none for another name.
-   */
-  listed(i: number): readonly string[] {
-    const { words } = this.qualified(i);
-    return isArgumentList(words.slice(0, 2).join("."), this.#language) ||
-        isArgumentList(words[0] ?? "", this.#language)
-      ? this.#around.argv
-      : [];
-  }
-
-  /** Arguments and environment: `sys.argv[1]`, `process.env.HOME`, `ENV["HOME"]`. */
-  #given(i: number): Valued | undefined {
-    const { words, end } = this.qualified(i);
-    const name = words.join(".");
-    if (
-      name === "sys.argv" || name === "process.argv" || name === "ARGV" ||
-      name === "argv" && this.#language === "python" ||
-      name === "arg" && this.#language === "lua" ||
-      name === "$ARGV" || name === "Deno.args" || name === "$argv"
-    ) {
-      if (!this.isMark(end, "[")) return undefined;
-      const index = Number(this.#tokens[end + 1]?.value);
-      const base = /^(?:(?:sys\.|process\.|\$)?argv|arg)$/.test(name) ? 1 : 0;
-      const text = this.#around.argv[index - base];
-      return text === undefined ? undefined : { text, end: end + 3 };
-    }
-    const option = words.length === 2 && this.#parsesOptions
-      ? this.#option(words[1] ?? "")
-      : undefined;
-    if (option !== undefined) return { text: option, end };
-    const shifted = this.#shifted(i, name);
-    if (shifted !== undefined) return shifted;
-    if (
-      /^(?:process\.env|os\.environ|ENV|\$ENV)$/.test(name) &&
-      /^[[{]$/.test(this.#tokens[end]?.value ?? "")
-    ) {
-      return this.#variable(this.#tokens[end + 1]?.value ?? "", end + 3);
-    }
-    const dotted = /^process\.env\.(\w+)$/.exec(name)?.[1];
-    if (dotted !== undefined) return this.#variable(dotted, end);
-    if (
-      /^(?:os\.environ\.get|os\.getenv|Deno\.env\.get|getenv|ENV\.fetch)$/.test(
-        name,
-      ) && this.isMark(end, "(")
-    ) {
-      const known = this.#variable(
-        this.#tokens[end + 1]?.value ?? "",
-        this.closing(end) + 1,
-      );
-      // In a fresh shell it is the default that counts.
-      const given = this.isMark(end + 2, ",") ? this.value(end + 3) : undefined;
-      return known ??
-        (given === undefined
-          ? undefined
-          : { text: given.text, end: this.closing(end) + 1 });
-    }
-    if (/(?:^|\.)(?:homedir|Path\.home|Dir\.home)$/.test(name)) {
-      const called = this.isMark(end, "(") ? end + 2 : end;
-      const { home } = this.#around;
-      return home === undefined
-        ? undefined
-        : { text: home, end: called, isPath: name.endsWith("Path.home") };
-    }
-    if (/(?:^|\.)(?:tmpdir|gettempdir)$/.test(name)) {
-      const called = this.isMark(end, "(") ? end + 2 : end;
-      return { text: temporaryPlace(this.#around), end: called };
-    }
-    if (/^(?:os\.path|path|os)\.sep$/.test(name)) return { text: "/", end };
-    if (/^(?:__dirname|import\.meta\.dirname)$/.test(name)) {
-      return { text: ".", end };
-    }
-    if (
-      /^(?:(?:os\.)?getcwd|process\.cwd|Deno\.cwd|(?:pathlib\.)?Path\.cwd|Dir\.pwd)$/
-        .test(name)
-    ) {
-      const called = this.isMark(end, "(") ? end + 2 : end;
-      return { text: ".", end: called, isPath: name.endsWith("Path.cwd") };
-    }
-    return undefined;
-  }
-
-  /** `args.out` of a program that was given `--out x`. */
-  #option(name: string): string | undefined {
-    const long = `--${name.replaceAll("_", "-")}`;
-    const { argv } = this.#around;
-    const at = argv.findIndex((arg) => arg === long);
-    return at === -1
-      ? argv.find((arg) => arg.startsWith(`${long}=`))?.slice(long.length + 1)
-      : argv[at + 1];
-  }
-
-  #variable(name: string, end: number): Valued | undefined {
-    const text = this.environment.get(name) ?? this.#around.variable(name);
-    return text === undefined ? undefined : { text, end };
   }
 
   /** `os.path.join("a", "b")`, `require("path").join(…)`, `Path("a")`, `Pathname.new("a")`. */
@@ -543,7 +396,7 @@ export class CodeValues {
     }
     if (!joins) return undefined;
     const parts: string[] = [];
-    for (let k = end + 1; k < this.#tokens.length;) {
+    for (let k = end + 1; k < this.tokens.length;) {
       if (this.isMark(k, ")")) {
         const text = parts.reduce(
           (base, next) => joinPath(base, next),
@@ -559,56 +412,11 @@ export class CodeValues {
       if (value === undefined) {
         if (!this.#partial || parts.length === 0) return undefined;
         const text = `${parts.reduce((base, next) => joinPath(base, next))}/`;
-        return { text: text + ANY, end: this.#tokens.length, isPath };
+        return { text: text + ANY, end: this.tokens.length, isPath };
       }
       parts.push(value.text);
       k = this.isMark(value.end, ",") ? value.end + 1 : value.end;
     }
     return undefined;
   }
-
-  /**
-   * The words of `a.b.c` or `require("a").b.c`, and the token behind them.
-   *
-   * @param i Index of the first word.
-   * @returns The words, and the index behind them.
-   */
-  qualified(i: number): { words: string[]; end: number } {
-    const words = this.#dotted(i);
-    const end = i + words.length * 2 - 1;
-    if (
-      words[0] === "require" && words.length === 1 && this.isMark(end, "(") &&
-      this.isMark(end + 3, ".")
-    ) {
-      const inner = this.#dotted(i + 5);
-      return {
-        words: [moduleName(this.#tokens[i + 2]?.value), ...inner],
-        end: i + 5 + inner.length * 2 - 1,
-      };
-    }
-    return { words, end };
-  }
-
-  /** The words of `a.b.c` from a name on. */
-  #dotted(i: number): string[] {
-    const words: string[] = [];
-    for (let j = i; this.#tokens[j]?.kind === "name"; j += 2) {
-      words.push(this.#tokens[j]?.value ?? "");
-      if (!this.isMark(j + 1, ".") || words.length > 6) break;
-    }
-    return words;
-  }
-}
-
-/**
- * The name of a module, without its scheme and what stands behind a slash.
- *
- * @param text What the code imports.
- * @returns The name.
- */
-export function moduleName(text: string | undefined): string {
-  return (text ?? "").replace(/^node:/, "").split("/").at(0)?.replace(
-    "fs-extra",
-    "fs",
-  ) ?? "";
 }
