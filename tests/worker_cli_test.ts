@@ -311,6 +311,8 @@ Deno.test("worker: ask, status, list and stop by id and by name", async () => {
   assertEquals((await verb("interrupt", "nobody")).code, 1);
   assertEquals((await verb("answer", "demo")).out, "no open question\n");
   assertStringIncludes((await verb("status", "nobody")).err, "worker list");
+  const nobody = JSON.parse((await verb("stop", "nobody", "--json")).out);
+  assertEquals(nobody.error.fix, "bulkhead worker list");
   assertEquals(await verb("stop", "demo"), {
     code: 0,
     out: "stopped\n",

@@ -139,8 +139,12 @@ export async function client(
       error instanceof Deno.errors.NotFound ||
       error instanceof Deno.errors.ConnectionRefused
     ) {
-      throw new Deno.errors.NotFound(
-        `Cannot reach the worker "${word}" under "${home.root}": nobody listens; see "bulkhead worker list"`,
+      const fix = "bulkhead worker list";
+      throw Object.assign(
+        new Deno.errors.NotFound(
+          `Cannot reach the worker "${word}" under "${home.root}": nobody listens; see "${fix}"`,
+        ),
+        { fix },
       );
     }
     throw error;
