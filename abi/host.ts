@@ -4,6 +4,7 @@
  * @module
  */
 
+import { visible } from "@bulkhead/sandbox/command";
 import type { AddedTool, Tool, ToolRegistry } from "@bulkhead/plugins";
 import { saidWith } from "./answers.ts";
 import type { NativeEvent } from "./codec.ts";
@@ -351,10 +352,15 @@ export class NativeHost implements AsyncDisposable {
     return undefined;
   }
 
+  /** One line for a person, whatever a plugin calls its things. */
   #say(line: string): void {
-    safely(this.#options.onDiagnostic, line);
+    const short = line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)}…` : line;
+    safely(this.#options.onDiagnostic, visible(short.toWellFormed()));
   }
 }
+
+/** What of a diagnostic is told: names may have thousands of characters. */
+const MAX_LINE = 500;
 
 const HOST = { name: HOST_NAME, version: "0.1.0" };
 

@@ -404,3 +404,14 @@ test("what is left of a plugin that was reloaded cannot act any more", async () 
   await say(plugin, "probe_ask");
   assert(asked > 1);
 });
+
+test("diagnostics are lines that can be printed, whatever a plugin calls its things", async () => {
+  const lines: string[] = [];
+  await using host = new NativeHost({ onDiagnostic: (l) => lines.push(l) });
+  const shapes = await build("shapes");
+  await host.load([shapes, shapes]);
+  assertStringIncludes(lines.join("\n"), 'tool "esc\\u{1b}[2J" is taken');
+  assert(lines.every((line) => line.length < 600));
+  // deno-lint-ignore no-control-regex -- these are what must not be there
+  assert(lines.every((line) => !/[\0-\x1f\x7f]/.test(line)));
+});
