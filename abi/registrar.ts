@@ -34,6 +34,7 @@ const MAX_ENTRIES = 20_000;
 const MAX_NAME_BYTES = 4_096n;
 const MAX_TEXT_BYTES = 1_048_576n;
 const MAX_DIAGNOSTICS = 200;
+const MAX_LINE = 500;
 /** A tool's schema is three strings of sixteen bytes. */
 const SCHEMA_BYTES = 48n;
 /** How deep a schema or a manifest may be nested. */
@@ -72,8 +73,14 @@ export class Registrar {
    */
   note(line: string): void {
     const { diagnostics } = this.registration;
-    if (diagnostics.length < MAX_DIAGNOSTICS) diagnostics.push(line);
-    else if (diagnostics.length === MAX_DIAGNOSTICS) {
+    if (diagnostics.length < MAX_DIAGNOSTICS) {
+      // Names may have thousands of characters.
+      diagnostics.push(
+        line.length > MAX_LINE
+          ? `${line.slice(0, MAX_LINE).toWellFormed()}…`
+          : line,
+      );
+    } else if (diagnostics.length === MAX_DIAGNOSTICS) {
       diagnostics.push("further diagnostics are dropped");
     }
   }

@@ -412,6 +412,9 @@ test("diagnostics are lines that can be printed, whatever a plugin calls its thi
   await host.load([shapes, shapes]);
   assertStringIncludes(lines.join("\n"), 'tool "esc\\u{1b}[2J" is taken');
   assert(lines.every((line) => line.length < 600));
+  for (const { registration } of host.plugins) {
+    assert(registration.diagnostics.every((line) => line.length < 600));
+  }
   // deno-lint-ignore no-control-regex -- these are what must not be there
   assert(lines.every((line) => !/[\0-\x1f\x7f]/.test(line)));
 });
