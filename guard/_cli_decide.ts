@@ -74,6 +74,8 @@ export const decide: Verb = {
       if ("error" in answer) unjudged++;
       gathered += JSON.stringify(answer) + "\n";
       if (gathered.length >= FLUSH_AT) flush();
+      // Nobody reads the answers any more.
+      if (io.unread) break;
     }
     flush();
     if (unjudged === 0) return 0;

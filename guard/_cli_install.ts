@@ -65,7 +65,9 @@ export const install: Verb = {
     collect: ["harness", "allow"],
   },
   async run(flags, io) {
-    const labels = flags.list("harness");
+    const labels = flags.list("harness").map((name) =>
+      harnessByLabel(name)?.label ?? name
+    );
     if (labels.length === 0 || flags.operands.length > 0) {
       throw new UsageError(
         "Cannot arm: name the harness",
@@ -205,7 +207,10 @@ export const teardown: Verb = {
   ],
   flags: { string: ["root", "harness"] },
   async run(flags, io) {
-    const harness = flags.text("harness");
+    const named = flags.text("harness");
+    const harness = named === undefined
+      ? undefined
+      : harnessByLabel(named)?.label ?? named;
     if (harness !== undefined && harnessByLabel(harness) === undefined) {
       throw new UsageError(
         `Cannot remove the guard: harness "${harness}" is not known`,

@@ -11,7 +11,7 @@ const WRITE_WORDS = words(
     "modify make mkdir touch truncate download export extract unzip unpack store overwrite clone " +
     "init screenshot format symlink link chmod commit checkout reset add stash merge worktree " +
     "rm mv cp fill set output dump generate backup record capture snapshot trace heapsnapshot zip " +
-    "compress archive install scaffold rmdir unlink upsert trash wipe clean purge empty erase apply tar fix rewrite rotate",
+    "compress archive install scaffold rmdir unlink upsert trash wipe clean purge empty erase apply tar fix rewrite rotate prepend hardlink",
 );
 /** Words of git that change a repository; beside `git` only. */
 const GIT_WORDS = words(
@@ -43,7 +43,7 @@ const SHELL_WORDS = words(
 const BROWSERS = /playwright|puppeteer|chrome|devtools|browser|selenium/i;
 /** Servers that run whatever their tools are called. */
 const RUNNERS =
-  /(?:^|[-_])(?:exec|terminal|shell|bash|process|commands?|cli|repl|powershell)(?:[-_]|$)/i;
+  /(?:^|[-_])(?:exec|term\d*|terminal|shell|bash|process|commands?|cli|repl|powershell)(?:[-_]|$)/i;
 /** Tools of data bases; their statements may name files. */
 const STATEMENTS = /sqlite|duckdb/i;
 /** What is asked about something under way, whatever that is. */
@@ -128,13 +128,13 @@ export function guessTool(name: string): ToolGuess {
     links: /(?:^|_)(?:sym|hard)?link(?:_|$)/.test(text),
     git,
     unpacks: /^(?:extract|unpack|unzip|untar)$/.test(verb ?? ""),
-    downloads: /^(?:download|export|save|dump|backup)$/.test(verb ?? ""),
+    downloads: /^(?:download|export|dump|backup)$/.test(verb ?? ""),
   };
 }
 
 /** Keys of a path, as far as their last word says so. */
 const PATH_LIKE =
-  /(?:^|_)(?:path|paths|path_in_project|file|files|filename|filenames|filepath|filepaths|outfile|savepath|dir|directory|directories|folder|dest|destination|target|output|out|location|uri|url|root|to|into|notebook|archive)$/;
+  /(?:^|_)(?:path|paths|path_in_project|file|files|filename|filenames|filepath|filepaths|outfile|savepath|dir|directory|directories|folder|dest|destination|target|output|out|location|uri|url|root|to|into|notebook|archive|manifest|package_json)$/;
 /** Keys of what a tool starts from. */
 const SOURCE_LIKE =
   /(?:^|_)(?:source|src|from|old_path|origin)$|^(?:input|source|src|from|old|original|template|reference)s?(?:_|$)/;
@@ -151,6 +151,9 @@ const LOCAL_LIKE =
 const DRY_KEYS = ["dryRun", "dry_run"];
 /** Keys that say what is to be done with the path beside them. */
 const ACTION_KEYS = ["action", "operation", "op", "mode", "command"];
+/** Keys of what is put into a table or sent: a path in it names no file. */
+const DATA_LIKE =
+  /^(?:rows?|records?|documents?|metadata|properties|values|payload|data|body|entities|attributes)$/;
 /** Keys of what is put into a file. */
 const CONTENT_LIKE =
   /^(?:content|contents|file_content|file_contents|new_content|new_contents|file_text|new_str|new_string|new_text|text_content|diff|patch)$/;
@@ -259,7 +262,9 @@ function collect(
     if (isWritten(name, { ...reading, paired }, elsewhere, other)) {
       add(item, found);
     }
-    if (typeof item === "object" && item !== null) {
+    if (
+      typeof item === "object" && item !== null && !DATA_LIKE.test(name)
+    ) {
       collect(item, reading, depth + 1, found);
     }
   }
@@ -288,7 +293,8 @@ function isWritten(
         reading.downloads &&
           /^(?:file|path|file_?path|file_?name)$/.test(name));
   }
-  if (reading.links && /^target/.test(name)) return false;
+  if (reading.links && /^target|^existing/.test(name)) return false;
+  if (reading.links && name === "link") return true;
   if (SOURCE_LIKE.test(name)) {
     return reading.moves ||
       reading.writes && !other && PATH_LIKE.test(name) && !/_?from$/.test(name);

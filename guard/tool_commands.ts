@@ -168,7 +168,7 @@ function saysCode(fields: Map<string, unknown>): boolean {
 }
 
 /** Tools that type into a shell. */
-const TYPES = /bash|terminal|shell|stdin|tmux|console/i;
+const TYPES = /bash|terminal|shell|stdin|tmux|console|^mcp__term/i;
 
 /** A program beside the list of its arguments. */
 function withArguments(command: string, args: unknown): string | string[] {

@@ -42,5 +42,7 @@ export const HARNESSES: readonly HarnessDescriptor[] = [
  * ```
  */
 export function harnessByLabel(label: string): HarnessDescriptor | undefined {
-  return HARNESSES.find((harness) => harness.label === label);
+  // The program's own name does as well: `claude`.
+  return HARNESSES.find((harness) => harness.label === label) ??
+    HARNESSES.find((harness) => harness.program === label);
 }

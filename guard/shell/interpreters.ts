@@ -228,7 +228,7 @@ const osascript: CallReader = (call) => {
 
 const expect: CallReader = (call) => {
   const text = [...call.args, call.stdin.text ?? ""].join("\n");
-  for (const match of text.matchAll(/\bspawn\s+([^;\n]+)/g)) {
+  for (const match of text.matchAll(/\b(?:spawn|exec)\s+([^;\n\]]+)/g)) {
     call.context.run.text(match[1] ?? "", call.state.fork(), {});
   }
   for (const match of text.matchAll(/\blog_file\s+(?:-\w+\s+)*([^\s;]+)/g)) {

@@ -189,6 +189,7 @@ export const OTHER_LANGUAGES: Readonly<Record<string, CallReader>> = {
     for (const path of writtenValues(read, M4)) writes(call, path);
     const texts = [
       call.stdin.text ?? "",
+      ...call.args,
       ...read.operands.map((file) =>
         call.context.readFile(file, call.state).text ?? ""
       ),
