@@ -1,3 +1,5 @@
+import { reasonOf } from "@bulkhead/sandbox";
+
 /** Every character that could hide, move or recolour text in a terminal, and every blank that is not a space. */
 const DECEPTIVE =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u00a0\u115f\u1160\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\uffa0\ufe00-\ufe0f\u034f\u180b-\u180d]|[\u{e0100}-\u{e01ef}]/gu;
@@ -71,7 +73,7 @@ export function compareText(a: string, b: string): number {
 
 /** The message of whatever was thrown, on one printable line. */
 export function messageOf(error: unknown): string {
-  return printable(error instanceof Error ? error.message : String(error));
+  return printable(reasonOf(error));
 }
 
 /** True for a plain table: an object that is no array, date or other class. */
