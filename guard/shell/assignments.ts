@@ -60,6 +60,9 @@ export function assignVariable(
     return;
   }
   const values = expandScalar(value, state, context);
+  if (state.get(integerNote(name)) !== undefined) {
+    for (const text of values) runSubscript(text, state, context);
+  }
   if (index !== undefined) {
     visitSubstitutions(index, state, context);
     const at = Number(index.value);
@@ -112,6 +115,9 @@ export function declare(node: Command, state: State, context: Context): void {
     }
     for (const field of expandFields(arg, state, context)) {
       for (const text of field) {
+        if (integer && /^[A-Za-z_]\w*$/.test(text)) {
+          state.set(integerNote(text), []);
+        }
         if (/^-\w*i/.test(text)) integer = true;
         if (/^-\w*n/.test(text) && node.name?.value !== "export") {
           reference = true;
@@ -129,6 +135,11 @@ export function declare(node: Command, state: State, context: Context): void {
       }
     }
   }
+}
+
+/** The shell's note that a variable holds a number; no variable's name. */
+function integerNote(name: string): string {
+  return `${name} integer`;
 }
 
 /** `declare -n name=other`: from here on, what the other holds or nothing known. */

@@ -84,6 +84,8 @@ export class CodeInputs {
   given(i: number): Valued | undefined {
     const { words, end } = this.#code.qualified(i);
     const name = words.join(".");
+    const ofR = this.#language === "r" ? this.#argumentOfR(i) : undefined;
+    if (ofR !== undefined) return ofR;
     if (
       name === "sys.argv" || name === "process.argv" || name === "ARGV" ||
       name === "argv" && this.#language === "python" ||
@@ -151,6 +153,21 @@ export class CodeInputs {
       return { text: ".", end: called, isPath: name.endsWith("Path.cwd") };
     }
     return undefined;
+  }
+
+  /** `commandArgs(TRUE)[1]`, or `a[1]` behind `a <- commandArgs(TRUE)`. */
+  #argumentOfR(i: number): Valued | undefined {
+    const name = this.#tokens[i]?.value ?? "";
+    const asked = name === "commandArgs" && this.#code.isMark(i + 1, "(");
+    const open = asked ? this.#code.closing(i + 1) + 1 : i + 1;
+    if (!this.#code.isMark(open, "[")) return undefined;
+    const given = asked ||
+      this.#tokens.some((token, k) =>
+        token.value === "commandArgs" && this.#code.isMark(k - 1, "-") &&
+        this.#tokens[k - 3]?.value === name
+      );
+    const text = this.#around.argv[Number(this.#tokens[open + 1]?.value) - 1];
+    return given && text !== undefined ? { text, end: open + 3 } : undefined;
   }
 
   /** `args.out` of a program that was given `--out x`. */

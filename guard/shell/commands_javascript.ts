@@ -8,6 +8,8 @@ import { each, HERE, READS, type VerbTable, verbTable } from "./verb_spec.ts";
 /** The rows by program. */
 export const javascriptCommands: VerbTable = verbTable(() => ({
   tsc: {
+    operands: "all",
+    onlyWith: "-b --build",
     takes: "-t -m --target --module --lib --jsx",
     writes:
       "--outDir --outFile --declarationDir --tsBuildInfoFile --generateTrace --generateCpuProfile -p --project",

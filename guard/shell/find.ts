@@ -295,7 +295,14 @@ const xargs: CallReader = (call) => {
       word !== ""
     );
   if (replaces !== undefined) {
-    return all((words ?? [ANY]).slice(0, 40), (value) => {
+    // Behind the directory that was listed itself, `{}/..` is outside of it.
+    const climbs = command.some((arg) =>
+      arg.includes(replaces) && /\/\.\.(?:\/|$)/.test(arg)
+    );
+    const values = (words ?? [ANY]).flatMap((word) =>
+      climbs && word.endsWith(`/${SUB}`) ? [word, word.slice(0, -2)] : [word]
+    );
+    return all(values.slice(0, 40), (value) => {
       const argv = command.map((arg) => arg.replaceAll(replaces, () => value));
       return call.context.nested(() =>
         call.context.run.argv(argv, call.state.fork(), {})
