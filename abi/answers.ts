@@ -87,21 +87,20 @@ export function callResult(
  *
  * @param plugin The plugin's name.
  * @param what The handler, for people.
- * @param timeoutMs Its deadline.
  * @param error Why there is no answer.
  * @returns The error for the caller.
  */
 export function handlerFailure(
   plugin: string,
   what: string,
-  timeoutMs: number,
   error: unknown,
 ): unknown {
   if (!(error instanceof AbiError) || error.code !== "timeout") return error;
+  const { fix, message } = error;
   return new AbiError(
     "timeout",
-    `Cannot wait for plugin "${plugin}": its ${what} did not return within ${timeoutMs} ms`,
-    { plugin, fix: "ask again with a longer timeout", cause: error },
+    message.replace(/: its \w+ handler \d+ /, `: its ${what} `),
+    { plugin, cause: error, ...fix === undefined ? {} : { fix } },
   );
 }
 

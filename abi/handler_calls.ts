@@ -123,7 +123,7 @@ export class HandlerCalls {
     const [first = "", second = ""] = inputs;
     const a = borrow(first);
     const b = borrow(second);
-    const call = this.#gate.run(() =>
+    const { call, giveUp } = this.#start(() =>
       kind === "discover"
         ? nativeFunction(handler.call, DISCOVER).call(
           a.struct,
@@ -140,17 +140,37 @@ export class HandlerCalls {
     const outcome = call.then((rc) => {
       // Keeps the borrowed bytes alive until the call has settled.
       keepAlive(a.bytes, b.bytes);
+      if (rc === undefined) return undefined;
       return this.#output(kind, handler, rc, stringPlace(out));
     });
     const timely = await withinBudget(outcome, timeoutMs);
     if (timely !== undefined) return timely;
     const what = `${kind} handler ${index}`;
-    this.#late.watch(outcome, what);
+    const dropped = giveUp();
+    if (!dropped) this.#late.watch(outcome, what);
     throw new AbiError(
       "timeout",
-      `Cannot wait for plugin "${this.#name}": its ${what} did not return within ${timeoutMs} ms`,
+      `Cannot wait for plugin "${this.#name}": its ${what} did not ${
+        dropped ? "begin" : "return"
+      } within ${timeoutMs} ms${
+        dropped ? ", other calls of the plugin do not return" : ""
+      }`,
       { plugin: this.#name, fix: "ask again with a longer timeout" },
     );
+  }
+
+  /** Calls native code when there is a place for it, unless it was given up by then. */
+  #start<T>(
+    native: () => Promise<T>,
+  ): { call: Promise<T | undefined>; giveUp(): boolean } {
+    let begun = false;
+    let dropped = false;
+    const call = this.#gate.run<T | undefined>(() => {
+      begun = !dropped;
+      return begun ? native() : Promise.resolve(undefined);
+    });
+    const giveUp = () => dropped = !begun;
+    return { call, giveUp };
   }
 
   async #output(
@@ -189,7 +209,7 @@ export class HandlerCalls {
     let verdict: DispatchOutcome["verdict"] = "continue";
     for (const [index, handler] of this.#registrar.functions.events.entries()) {
       if (this.#registrar.registration.events[index] !== tag) continue;
-      const call = this.#gate.run(() =>
+      const { call, giveUp } = this.#start(() =>
         nativeFunction(handler.call, ON_EVENT).call(
           event,
           handler.userData,
@@ -199,7 +219,9 @@ export class HandlerCalls {
       const rc = await withinBudget(call, budgetMs);
       if (rc === undefined) {
         late.push(index);
-        this.#late.watch(call, `the ${EVENT_NAMES[tag]} handler ${index}`);
+        if (!giveUp()) {
+          this.#late.watch(call, `the ${EVENT_NAMES[tag]} handler ${index}`);
+        }
       } else if (mode === "lifecycle" && rc === HANDLER_ABORT) {
         verdict = "abort";
       } else if (mode === "arbitrate" && rc === HANDLER_CLAIMED) {

@@ -389,7 +389,7 @@ export class NativePlugin implements AsyncDisposable {
       [stringifyJson(input)],
       timeoutMs,
     ).catch((error) => {
-      throw handlerFailure(this.name, what, timeoutMs, error);
+      throw handlerFailure(this.name, what, error);
     });
     return handlerAnswer(this.name, what, outcome);
   }

@@ -418,3 +418,21 @@ test("diagnostics are lines that can be printed, whatever a plugin calls its thi
   // deno-lint-ignore no-control-regex -- these are what must not be there
   assert(lines.every((line) => !/[\0-\x1f\x7f]/.test(line)));
 });
+
+test("a handler that finds no place in time is not run later, and is not blamed", async () => {
+  await using plugin = await open("handlers");
+  // Twice as many as there are places.
+  const slow = Array.from({ length: 48 }, () => plugin.runCommand("slow"));
+  const error = await assertRejects(
+    () => plugin.runCommand("echo", "", { timeoutMs: 1 }),
+    AbiError,
+    'its command "/echo" did not begin within 1 ms',
+  );
+  assertEquals(error.code, "timeout");
+  await Promise.all(slow);
+  assertEquals((await plugin.stats()).lateHandlers, 0);
+  assertEquals(await plugin.runCommand("echo", "x"), {
+    args: "x",
+    command: "/echo",
+  });
+});
