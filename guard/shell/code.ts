@@ -132,12 +132,11 @@ class Scanner {
   /** `Path("x").write_text(…)`, `(base / "x").touch()`, `p.unlink()`. */
   #pathAt(i: number): void {
     if (this.#isMark(i - 1, ".")) return;
+    const name = this.#tokens[i]?.value ?? "";
+    const mayBe = /^(?:Path|PosixPath|Pathname|pathlib)$/.test(name) ||
+      this.#values.knows(name);
     const value = this.#values.value(i) ??
-      (/^(?:Path|PosixPath|Pathname|pathlib)$/.test(
-          this.#tokens[i]?.value ?? "",
-        )
-        ? this.#values.partial(i)
-        : undefined);
+      (mayBe ? this.#values.partial(i) : undefined);
     if (value?.isPath !== true || !this.#isMark(value.end, ".")) return;
     const method = this.#tokens[value.end + 1]?.value ?? "";
     if (!PATH_METHODS.test(method)) return;

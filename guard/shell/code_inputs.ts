@@ -142,6 +142,8 @@ export class CodeInputs {
       return { text: temporaryPlace(this.#around), end: called };
     }
     if (/^(?:os\.path|path|os)\.sep$/.test(name)) return { text: "/", end };
+    if (name === "sys.executable") return { text: "python3", end };
+    if (name === "process.execPath") return { text: "node", end };
     if (/^(?:__dirname|import\.meta\.dirname)$/.test(name)) {
       return { text: ".", end };
     }

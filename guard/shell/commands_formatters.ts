@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { ALL, type VerbTable, verbTable } from "./verb_spec.ts";
+import { ALL, each, type VerbTable, verbTable } from "./verb_spec.ts";
 
 /** The rows by program. */
 export const formatterCommands: VerbTable = verbTable(() => ({
@@ -123,6 +123,33 @@ export const formatterCommands: VerbTable = verbTable(() => ({
     },
   },
   crudini: { operands: "first", onlyWith: "--set --del --merge" },
+  typos: {
+    operands: "all",
+    onlyWith: "-w --write-changes",
+    takes: "--config --exclude",
+  },
+  dprint: {
+    subs: { fmt: { operands: "all", takes: "-c --config", unless: "--diff" } },
+  },
+  taplo: {
+    subs: each("fmt format", {
+      operands: "all",
+      unless: "--check --diff",
+      takes: "-c -o",
+    }),
+  },
+  stylua: {
+    operands: "all",
+    unless: "-c --check",
+    takes: "-f --config-path -g",
+  },
+  buildifier: {
+    singleDash: true,
+    operands: "all",
+    unless: "-mode --mode",
+    takes: "-type",
+  },
+  nixfmt: { operands: "all", unless: "-c --check" },
   shellharden: { operands: "all", onlyWith: "--replace" },
   beautysh: {
     operands: "all",

@@ -75,7 +75,10 @@ export const javascriptCommands: VerbTable = verbTable(() => ({
   svgo: {
     operands: "all",
     takes: "-s --string -p --precision --config -i --input",
-    writes: "-o --output -f --folder",
+    tree: "-f --folder",
+    here: true,
+    hereUnless: "-s --string -i --input -h --help -v --version --show-plugins",
+    writes: "-o --output",
     instead: "-o --output -s --string",
   },
   mocha: {
@@ -95,7 +98,7 @@ export const javascriptCommands: VerbTable = verbTable(() => ({
     onlyWith: "--fix",
   }),
   "replace-in-file": { operands: "rest", unless: "--dry" },
-  json: { takes: "-e -c -a", writes: "-f" },
+  json: { takes: "-e -c -a", writes: "-f", onlyWith: "-I --in-place" },
   ...each("tiged giget", { operands: "second", takes: "--registry --auth" }),
   madge: {
     takes: "--exclude --ts-config --layout",

@@ -170,8 +170,11 @@ export const mediaCommands: VerbTable = verbTable(() => ({
     takes: "-b -f -s -e -E -P --python",
     writes: "-o --render-output",
   }),
-  convert: { operands: "last", singleDash: true },
-  magick: { operands: "last", singleDash: true },
+  ...each("convert magick", {
+    operands: "last",
+    writes: "-write +write",
+    singleDash: true,
+  }),
   sox: { operands: "last", takes: "-r -b -c -e -t" },
   inkscape: {
     takes: "-w -h -d",

@@ -204,11 +204,11 @@ export const systemCommands: VerbTable = verbTable(() => ({
   },
   ollama: READS,
   tensorboard: READS,
-  gunicorn: {
+  ...each("gunicorn hypercorn", {
     takes: "-w -b -k -t -c",
     writes:
       "-p --pid --access-logfile --error-logfile --log-file --worker-tmp-dir",
-  },
+  }),
   pm2: {
     takes: "-i -n --name",
     writes: "-l --log --output -o --error -e --pid",

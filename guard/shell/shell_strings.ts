@@ -52,8 +52,10 @@ const SAVES =
 /** `lftp -c`: what it gets, and where to. */
 function lftp(call: Call): Stream {
   const read = readOptions(call.args, { takes: "-c -e -f -u -p" });
-  for (const [, value = ""] of read.options) {
-    for (const command of value.split(";")) {
+  const texts = [...read.options.map(([, value]) => value ?? "")];
+  if (call.stdin.text !== undefined) texts.push(call.stdin.text);
+  for (const value of texts) {
+    for (const command of value.split(/[;\n]/)) {
       const words = command.trim().split(/\s+/);
       if (words[0] === "lcd") writes(call, words[1] ?? "");
       const at = words.findIndex((word) => /^-[oO]$/.test(word));

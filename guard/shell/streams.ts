@@ -6,6 +6,7 @@
 import { ANY, isKnown, SEG, SUB } from "../holes.ts";
 import { unescapeText } from "./builtins_text.ts";
 import type { Call } from "./call.ts";
+import { linkText } from "./links.ts";
 import { hasOption, readOptions } from "./options.ts";
 import { TEXT_FILTERS } from "./text_filters.ts";
 import { linesOf, type Stream, UNKNOWN_STREAM } from "./state.ts";
@@ -81,7 +82,10 @@ export function outputOf(call: Call): Stream | undefined {
       if (
         name === "readlink" &&
         !hasOption(read, "-f", "-e", "-m", "--canonicalize")
-      ) return undefined;
+      ) {
+        const text = linkText(call, path);
+        return text === undefined ? undefined : { items: [text] };
+      }
       if (name === "dirname") return { items: [directoryOf(path)] };
       if (name === "basename") return { items: [basenameOf(path)] };
       const [cwd = "/"] = state.cwd;

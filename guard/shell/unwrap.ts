@@ -114,7 +114,7 @@ export function unwrap(call: Call): Unwrapped | undefined {
     return { ...place, argv: ["sh", "-c", line] };
   }
   // flock FILE -c 'command'
-  if (call.name === "flock" || call.name === "sg") {
+  if (/^(?:flock|sg|capsh)$/.test(call.name)) {
     const at = operands.findIndex((arg) => arg === "-c" || arg === "--command");
     if (at === 0) {
       return { ...place, argv: ["sh", "-c", operands.slice(1).join(" ")] };

@@ -129,8 +129,11 @@ function applySpec(
   const place = placed(call, read, spec);
   const named = spec.named?.split(" ") ?? [];
   const written = writtenValues(read, spec);
+  // An option that switches writing on does so for the named places as well.
+  const idle = spec.operands === undefined && spec.onlyWith !== undefined &&
+    !hasOption(read, ...spec.onlyWith.split(" "));
   for (const path of written) {
-    if (path !== "-") {
+    if (path !== "-" && !idle) {
       // `home:/x` of an option that takes a path as well
       const plain = named.length === 0
         ? path
