@@ -13,6 +13,12 @@ import type { Lexicon, Token } from "./tokens.ts";
 /** Most elements of a list that are looked at. */
 const MAX_ELEMENTS = 50;
 
+/** Most calls of one function that are looked at. */
+const MAX_CALLS = 12;
+
+/** Words that begin the definition of a function. */
+const DEFINES = /^(?:def|function|fn|sub)$/;
+
 /** Calls that hand on the elements of what they are given. */
 const HANDS_ON =
   /^(?:sorted|list|reversed|set|tuple|enumerate|iter|Array\.from|Object\.(?:keys|entries))$/;
@@ -25,6 +31,7 @@ export class CodeBindings {
   readonly #argv: readonly string[];
   /** Where lists that names stand for begin. */
   readonly #lists = new Map<string, number>();
+  #calls: Map<string, number[]> | undefined;
 
   /**
    * Prepares binding.
@@ -278,7 +285,7 @@ export class CodeBindings {
       }
     }
     if (
-      /^(?:def|function|fn|sub)$/.test(this.#at(i)) &&
+      DEFINES.test(this.#at(i)) &&
       this.#tokens[i + 1]?.kind === "name" && this.#isMark(i + 2, "(")
     ) this.#parameters(this.#at(i + 1), i + 2);
   }
@@ -337,13 +344,8 @@ export class CodeBindings {
     definition: number,
   ): Valued | undefined {
     let any: Valued | undefined;
-    let calls = 0;
-    for (let k = 0; k < this.#tokens.length && calls < 20; k++) {
-      if (
-        this.#at(k) !== name || !this.#isMark(k + 1, "(") ||
-        this.#isMark(k - 1, ".") || k + 1 === definition
-      ) continue;
-      calls++;
+    for (const k of this.#callsOf(name)) {
+      if (k + 1 === definition) continue;
       const close = this.#values.closing(k + 1);
       let at = k + 2;
       let value: Valued | undefined;
@@ -360,6 +362,23 @@ export class CodeBindings {
       any ??= value;
     }
     return any;
+  }
+
+  /** Where a function is called, some of the places at least. */
+  #callsOf(name: string): readonly number[] {
+    if (this.#calls === undefined) {
+      this.#calls = new Map();
+      for (const [k, token] of this.#tokens.entries()) {
+        if (
+          token.kind !== "name" || !this.#isMark(k + 1, "(") ||
+          this.#isMark(k - 1, ".") || DEFINES.test(this.#at(k - 1))
+        ) continue;
+        const places = this.#calls.get(token.value);
+        if (places === undefined) this.#calls.set(token.value, [k]);
+        else if (places.length < MAX_CALLS) places.push(k);
+      }
+    }
+    return this.#calls.get(name) ?? [];
   }
 
   #at(i: number): string {

@@ -44,16 +44,19 @@ const sqlite: CallReader = (call) => {
       writes(call, path);
     }
   }
-  for (
-    const [, path = "", alias = ""] of text.matchAll(
-      /\battach\s+(?:database\s+)?['"]([^'"]+)['"]\s+as\s+["']?(\w+)/gi,
-    )
-  ) {
-    const changed = new RegExp(
-      `\\b(?:into|update|delete\\s+from|table|index|view|exists|trigger)\\s+["']?${alias}["']?\\.`,
-      "i",
+  if (changes) {
+    const changed = new Set(
+      [...text.matchAll(
+        /\b(?:into|update|delete\s+from|table|index|view|exists|trigger)\s+["']?(\w+)["']?\./gi,
+      )].map(([, alias = ""]) => alias.toLowerCase()),
     );
-    if (changed.test(text) && changes) writes(call, path);
+    for (
+      const [, path = "", alias = ""] of text.matchAll(
+        /\battach\s+(?:database\s+)?['"]([^'"]+)['"]\s+as\s+["']?(\w+)/gi,
+      )
+    ) {
+      if (changed.has(alias.toLowerCase())) writes(call, path);
+    }
   }
   for (const match of text.matchAll(/(?:^|\n)\s*\.(?:shell|system)\s+(.+)/g)) {
     call.context.run.text(match[1] ?? "", call.state.fork(), {});
