@@ -63,6 +63,16 @@ export function testsLink(node: PipelineNode | AndOr): boolean {
     node.args[0]?.type === "Word" && /^-[Lh]$/.test(node.args[0].value);
 }
 
+/** `[ ! -L x ]`, `test ! -h x`. */
+function testsNoLink(node: PipelineNode): boolean {
+  if (node.type !== "Command") return false;
+  const [not, operator] = node.args.map((arg) =>
+    arg.type === "Word" ? arg.value : ""
+  );
+  return /^(?:\[|test)$/.test(node.name?.value ?? "") && not === "!" &&
+    /^-[Lh]$/.test(operator ?? "");
+}
+
 /**
  * Follows a list of commands joined by `&&` and `||`.
  *
@@ -136,6 +146,8 @@ export function runAndOr(
           if (value !== undefined) failed.set(name, value);
         }
         state.merge([done, failed], false);
+        // `[ ! -L x ] || rm x`: where nothing is removed, there is no link.
+        if (i === 0 && testsNoLink(first)) state.gone = inner.gone;
         state.traps.push(...inner.traps);
       }
       uncertain = false;

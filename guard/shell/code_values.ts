@@ -300,6 +300,8 @@ export class CodeValues extends CodeTokens {
           text: parts.join(value.text),
           end: this.closing(value.end + 2) + 1,
         };
+      } else if (value.isPath && opens && name === "relative_to") {
+        value = { ...value, text: SUB, end: this.closing(value.end + 2) + 1 };
       } else if (value.isPath && opens && name === "with_suffix") {
         value = {
           ...value,
