@@ -1,4 +1,9 @@
-import { bulkheadHome, joinPath, normalizePath } from "@bulkhead/sandbox";
+import {
+  bulkheadHome,
+  joinPath,
+  namedPermissions,
+  normalizePath,
+} from "@bulkhead/sandbox";
 import {
   type CommandIo,
   describeFailure,
@@ -92,7 +97,11 @@ export async function doctorCommand(
 async function checkWorkspace(path: string): Promise<void> {
   let isDirectory = false;
   try {
-    isDirectory = (await Deno.stat(path)).isDirectory;
+    const info = await namedPermissions(
+      `Looking at "${path}"`,
+      () => Deno.stat(path),
+    );
+    isDirectory = info.isDirectory;
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
