@@ -1,9 +1,4 @@
-import {
-  bulkheadHome,
-  joinPath,
-  namedPermissions,
-  normalizePath,
-} from "@bulkhead/sandbox";
+import { bulkheadHome, joinPath, normalizePath } from "@bulkhead/sandbox";
 import {
   type CommandIo,
   describeFailure,
@@ -97,12 +92,10 @@ export async function doctorCommand(
 async function checkWorkspace(path: string): Promise<void> {
   let isDirectory = false;
   try {
-    const info = await namedPermissions(
-      `Looking at "${path}"`,
-      () => Deno.stat(path),
-    );
-    isDirectory = info.isDirectory;
+    isDirectory = (await Deno.stat(path)).isDirectory;
   } catch (error) {
+    // Each check that may not look says so by itself.
+    if (error instanceof Deno.errors.NotCapable) return;
     if (!(error instanceof Deno.errors.NotFound)) throw error;
   }
   if (!isDirectory) {
