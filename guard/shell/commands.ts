@@ -3,13 +3,7 @@
  *
  * @module
  */
-import { archiveCommands } from "./commands_archives.ts";
-import { buildCommands } from "./commands_builds.ts";
 import { fileCommands } from "./commands_files.ts";
-import { javascriptCommands } from "./commands_javascript.ts";
-import { formatterCommands } from "./commands_formatters.ts";
-import { pythonCommands } from "./commands_python.ts";
-import { toolchainCommands } from "./commands_toolchains.ts";
 import { READS, type VerbSpec, type VerbTable } from "./verb_spec.ts";
 
 /** Programs that only read, unless an option names an output; each between blanks. */
@@ -37,12 +31,6 @@ const GUESSED: VerbSpec = { guess: true };
 /** What most commands are made of; no program is in two tables. */
 export const EVERYDAY: readonly VerbTable[] = [
   fileCommands,
-  archiveCommands,
-  buildCommands,
-  javascriptCommands,
-  pythonCommands,
-  toolchainCommands,
-  formatterCommands,
 ];
 
 /** Tables beside the everyday ones, once they are loaded. */
