@@ -163,7 +163,10 @@ function runProgram(
     }
   }
   // The loader runs the program it is given.
-  if (/^ld-(?:linux|musl)\b.*\.so(?:\.\d+)?$/.test(name)) {
+  if (
+    name.startsWith("ld-") &&
+    /^ld-(?:linux|musl)\b.*\.so(?:\.\d+)?$/.test(name)
+  ) {
     const inner = readOptions(args, {
       takes: "--library-path --preload --argv0 --audit --inhibit-rpath",
       stopsAtOperand: true,

@@ -25,6 +25,9 @@ const OUTPUT_OPTION = new RegExp(
   "i",
 );
 
+/** A value that could hold such a path. */
+const MAY_LEAVE = /\/|\.\./;
+
 /** A path that leads out of the directory it starts in, whatever that is. */
 const LEAVES = /^(?:\/|\.\.(?:\/|$)|~\/)/;
 
@@ -68,13 +71,17 @@ export function applyGuess(call: Call, options: GuessOptions = {}): void {
     if (!arg.startsWith("-")) continue;
     const equals = arg.indexOf("=");
     const name = equals === -1 ? arg : arg.slice(0, equals);
+    const given = equals === -1 ? args[i + 1] : arg.slice(equals + 1);
     let value: string | undefined;
-    if (OUTPUT_OPTION.test(name)) {
-      value = equals === -1 ? args[i + 1] : arg.slice(equals + 1);
+    // Only what could lead outside is worth the pattern, which takes half a millisecond to be made ready.
+    if (
+      given !== undefined && MAY_LEAVE.test(given) && OUTPUT_OPTION.test(name)
+    ) {
+      value = given;
       // `--go_out=paths=source_relative:gen`
-      if (name.endsWith("_out")) value = value?.replace(/^[^/~.][^:]*:/, "");
+      if (name.endsWith("_out")) value = value.replace(/^[^/~.][^:]*:/, "");
     } else if (short && (name === "-o" || name === "-O")) {
-      value = equals === -1 ? args[i + 1] : arg.slice(equals + 1);
+      value = given;
     } else if (short && /^-[oO][:./~]/.test(arg)) {
       value = arg.slice(2).replace(/^:/, "");
     }

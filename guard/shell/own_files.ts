@@ -189,11 +189,13 @@ function startedBy(
   arg: string,
   places: readonly string[],
 ): "bulkhead" | "guard" | undefined {
-  if (PACKAGE.test(arg)) {
+  // Patterns take time to be made ready: most arguments are told apart without.
+  if (arg.includes("bulkhead") && PACKAGE.test(arg)) {
     return /guard[^/]*(?:\/cli)?$/.test(arg) ? "guard" : "bulkhead";
   }
   // A glob or a variable may be any of its files.
   if (!isKnown(arg)) return "bulkhead";
+  if (!arg.includes(".")) return undefined;
   const path = arg.replace(/[?#].*$/, "").replace(/^file:\/\//, "");
   if (!SCRIPT.test(path)) return undefined;
   const isGuards = /\/guard\/cli\.[cm]?[jt]s$/;
