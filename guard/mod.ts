@@ -1,5 +1,5 @@
 /**
- * The write guard: denies an agent's writes outside the allowed roots, and nothing else, in
+ * The write guard: denies an agent's writes outside the allowed roots, and little else, in
  * Claude Code, Codex, OpenCode and more.
  *
  * {@linkcode decideCall} judges one tool call; {@linkcode armGuard} stages the guard in a
