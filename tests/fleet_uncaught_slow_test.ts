@@ -113,9 +113,21 @@ Deno.test({
           await pause(50);
         }
       });
+      const answers = () =>
+        viewer.jsm.streams.list().next().then(() => true, () => false);
       const works = async () => {
         const before = counted.runs.size;
-        await eventually("it works", () => counted.runs.size > before);
+        await eventually("it works", async () => {
+          if (counted.runs.size > before) return true;
+          await pause(250);
+          // nats-server 2.9.10 may answer nobody any more after streams were deleted in use: that is not what is
+          // looked at here, and a restart mends it.
+          if (!await answers() && !await answers()) {
+            await server.stop("SIGKILL");
+            await server.restart();
+          }
+          return counted.runs.size > before;
+        }, 240_000);
       };
       await works();
       await server.stop("SIGKILL");
