@@ -68,6 +68,8 @@ export class LiveSession {
     ]);
     const stopFollowing = this.#follow();
     const signals = endOnSignals(worker, (line) => render.note(line));
+    // To the very end: a Ctrl-C that comes while the session is being closed must not take the summary along.
+    using _listening = { [Symbol.dispose]: () => signals.stop() };
     const stopAnswering = this.#answer();
     let outcome: TurnOutcome | undefined;
     let end: WorkerEnd | undefined;
@@ -81,7 +83,6 @@ export class LiveSession {
       end = await worker.end();
       stopFollowing();
       stopAnswering();
-      signals.stop();
       await hooks.tell("session_end");
       await dog.end();
     }
