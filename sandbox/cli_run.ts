@@ -156,12 +156,12 @@ class PassThrough {
 
   /** A wrapper speaks first, and only when there will be nothing else. */
   #take(chunk: Uint8Array): void {
-    const text = new TextDecoder().decode(chunk);
-    if (
-      this.#passed.stderr === 0 && this.#held === "" && WRAPPER.test(text)
-    ) {
-      this.#held = text;
-      return;
+    if (this.#passed.stderr === 0 && this.#held === "") {
+      const text = new TextDecoder().decode(chunk);
+      if (WRAPPER.test(text)) {
+        this.#held = text;
+        return;
+      }
     }
     const held = new TextEncoder().encode(this.#held);
     this.#held = "";

@@ -14,6 +14,14 @@ import { hasTool } from "./support/require_tool.ts";
 
 const config = fromFileUrl(new URL("../deno.json", import.meta.url));
 
+/** Waits until the tool has said that it runs. */
+async function toolRuns(home: string): Promise<void> {
+  await eventually("the tool runs", async () => {
+    const on = await Deno.readTextFile(`${home}/data/p/on`).catch(() => "");
+    return on !== "";
+  });
+}
+
 /** Starts a host that calls a tool which never ends, and kills it when the tool runs. */
 async function killHost(waits: string, path?: string): Promise<void> {
   await using world = await World.create();
@@ -45,11 +53,7 @@ if (outcome.status === "loaded") await outcome.tools[0]?.execute({});
     stdout: "null",
     stderr: "null",
   }).spawn();
-  await eventually("the tool runs", async () => {
-    const on = await Deno.readTextFile(`${world.home}/data/p/on`)
-      .catch(() => "");
-    return on !== "";
-  });
+  await toolRuns(world.home);
   host.kill("SIGKILL");
   await host.status;
   assertEquals(await livingProcesses(world.workspace), []);
@@ -100,11 +104,7 @@ default = "always"
       stdout: "null",
       stderr: "null",
     }).spawn();
-    await eventually("the tool runs", async () => {
-      const on = await Deno.readTextFile(`${world.home}/data/p/on`)
-        .catch(() => "");
-      return on !== "";
-    });
+    await toolRuns(world.home);
     call.kill("SIGHUP");
     assertEquals((await call.status).code, 129);
     assertEquals(await livingProcesses(world.workspace), []);

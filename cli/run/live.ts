@@ -67,9 +67,8 @@ export class LiveSession {
       hooks.tell("session_start"),
     ]);
     const stopFollowing = this.#follow();
-    const signals = endOnSignals(worker, (line) => render.note(line));
     // To the very end: a Ctrl-C that comes while the session is being closed must not take the summary along.
-    using _listening = { [Symbol.dispose]: () => signals.stop() };
+    using signals = endOnSignals(worker, (line) => render.note(line));
     const stopAnswering = this.#answer();
     let outcome: TurnOutcome | undefined;
     let end: WorkerEnd | undefined;

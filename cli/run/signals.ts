@@ -1,11 +1,9 @@
 import type { Worker } from "@bulkhead/worker";
 
 /** What listens for the signals that end a session. */
-export interface EndingSignals {
+export interface EndingSignals extends Disposable {
   /** The exit code that a session which was ended by one has: 130 for Ctrl-C. */
   readonly exitCode: number | undefined;
-  /** Stops listening. */
-  stop(): void;
 }
 
 /**
@@ -14,7 +12,7 @@ export interface EndingSignals {
  *
  * @param worker The session.
  * @param told Told what a Ctrl-C does.
- * @returns What was heard, and a way to stop listening.
+ * @returns What was heard; listens until it is disposed of.
  */
 export function endOnSignals(
   worker: Pick<Worker, "state" | "end" | "interrupt">,
@@ -49,7 +47,7 @@ export function endOnSignals(
     get exitCode() {
       return exitCode;
     },
-    stop() {
+    [Symbol.dispose]() {
       for (const [signal, listener] of listeners) {
         Deno.removeSignalListener(signal, listener);
       }

@@ -7,7 +7,7 @@
 import type { CommandIo, Flags } from "@bulkhead/sandbox/command";
 import { type FleetSettings, fleetSettings } from "../fleet_settings.ts";
 import { workerFiles } from "../store/home.ts";
-import { homeOf } from "./shared.ts";
+import { bulkheadRoot, homeOf } from "./shared.ts";
 
 /** Commands that the fleet has as well. */
 const SHARED: ReadonlySet<string> = new Set([
@@ -110,7 +110,7 @@ async function run(
 }
 
 async function settingsOf(flags: Flags): Promise<FleetSettings | undefined> {
-  const home = homeOf(flags).root.replace(/\/workers$/, "");
+  const home = bulkheadRoot(homeOf(flags).root);
   return await fleetSettings(home, (name) => flags.text(name));
 }
 

@@ -22,6 +22,7 @@ import { createPosture, isTrustedProject } from "../posture.ts";
 import { workerFiles, workerHome } from "../store/home.ts";
 import { runWorker, type Worker, type WorkerOptions } from "../worker.ts";
 import { sessionFlags } from "./session_flags.ts";
+import { bulkheadRoot } from "./shared.ts";
 
 const FLAGS: FlagSpec = {
   boolean: [
@@ -185,11 +186,6 @@ async function judgesOf(
   return guarded(flags)
     ? [await guardOf(home, [cwd, ...roots]), posture]
     : [posture];
-}
-
-/** Bulkhead's own directory, of which the workers' is a part. */
-function bulkheadRoot(home: string): string {
-  return home.replace(/\/workers$/, "");
 }
 
 /** Whether writes are judged: those of an agent with our gate, and whenever it is asked for. */

@@ -57,6 +57,16 @@ export function homeOf(flags: Flags): WorkerHome {
 }
 
 /**
+ * Bulkhead's own directory, of which the workers' is a part.
+ *
+ * @param workers The directory of all workers.
+ * @returns The directory above it, or itself where it has another name.
+ */
+export function bulkheadRoot(workers: string): string {
+  return workers.replace(/\/workers$/, "");
+}
+
+/**
  * An operand of the command line.
  *
  * @param flags The parsed command line.

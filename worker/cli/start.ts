@@ -24,7 +24,7 @@ import { ensureHome, shortIdFor, workerFiles } from "../store/home.ts";
 import { readRegistry } from "../store/registry.ts";
 import { launch } from "./launch.ts";
 import { SESSION_FLAGS, sessionFlags } from "./session_flags.ts";
-import { gateLine, homeOf, type WorkerVerb } from "./shared.ts";
+import { bulkheadRoot, gateLine, homeOf, type WorkerVerb } from "./shared.ts";
 
 /** `start`: a worker in the background. */
 export const start: WorkerVerb = {
@@ -76,7 +76,7 @@ Examples:
     const given = sessionFlags(flags, "bulkhead worker start --help");
     const home = homeOf(flags);
     const fleet = await fleetSettings(
-      home.root.replace(/\/workers$/, ""),
+      bulkheadRoot(home.root),
       (flag) => flags.text(flag),
     );
     if (
